@@ -1,0 +1,195 @@
+// The rule language of ampc, version 1.
+//
+// Statements need no terminator and a newline is a space like any other, so every statement begins with a word that no
+// statement ends with. Words are keywords only where they can be: `name` below lists where a keyword is a plain name.
+// Values of settings (`keep`, `clamp`, `any`) are names here and checked later, which gives them better messages.
+// One token of lookahead decides everywhere; parsing is linear.
+grammar Amp;
+
+file : statement* EOF ;
+
+statement
+    : version
+    | importFile
+    | setting
+    | io
+    | level
+    | levelPart
+    | list
+    | bounded
+    | overriding
+    | role
+    | alias
+    | tensorRule
+    | nodeRule
+    | guardRule
+    | weightRule
+    | scope
+    | block
+    ;
+
+version : AMP NUMBER ;
+
+importFile : IMPORT STRING ;
+
+// `dtype fp16`, `on conflict store`. `follow any` parses as a list.
+setting
+    : (DTYPE | OVERFLOWING | UNDERFLOWING | SHARED) word
+    | PROMOTE toggle
+    | ON CONFLICT choice
+    ;
+toggle : ON | OFF | ID ;
+choice : NODE | STORE | ID ;
+
+// `io keep` is the setting, `io low "logits", "probs*"` a rule.
+io : IO word (pattern (COMMA pattern)*)? ;
+
+// `level O1` chooses a level, `level O1 { … }` says what it is.
+level : LEVEL word body? ;
+// What stands in such a body alone.
+levelPart : DEFAULT word | WEIGHTS word | OFF ;
+
+// `deny O1, OD fp16: Exp, Log where …`: before the colon stand levels and data types, after it operators.
+list : verdict listItem (COMMA listItem)* (COLON operators)? (WHERE predicate)? ;
+verdict : ALLOW | DENY | FOLLOW | UNSUPPORTED | LEAVE ;
+listItem : op lowType? | lowType ;
+lowType : FP16 | BF16 ;
+
+operators : op (COMMA op)* ;
+op : ID | QNAME | opWord ;
+
+bounded : BOUNDED operators ;
+
+overriding : OVERRIDE (list | role) ;
+
+// `layer_norm arg 3,4 keep fp32`, `Sin, Cos bf16: arg * exact from integers`
+role : roleOperators qualifiers? (ARG | RESULT) operands action ;
+roleOperators : (ID | QNAME) (COMMA op)* ;
+qualifiers : qualifier (COMMA qualifier)* COLON ;
+qualifier : (ID | opWord) lowType? | lowType ;
+operands : operand (COMMA operand)* | STAR (EXCEPT operand (COMMA operand)*)? ;
+operand : NUMBER | operandName ;
+action : KEEP word | STORE word | EXACT (FROM word)? | SATURATE ;
+
+// `alias layer_norm(input, shape, weight, bias) = LayerNormalization(X: input, Scale: weight, B: bias)`
+alias : ALIAS aliasName (LPAREN parameters? RPAREN)? ASSIGN aliasTarget (COMMA aliasTarget)* ;
+aliasName : ID | opWord | WHERE ;
+parameters : name (COMMA name)* ;
+aliasTarget : op (LPAREN (binding (COMMA binding)*)? RPAREN)? ;
+binding : name COLON name ;
+
+tensorRule : TENSOR pattern (COMMA pattern)* (KEEP | STORE) word ;
+nodeRule : NODE pattern (COMMA pattern)* (KEEP word | ID) ;
+guardRule : GUARD pattern (COMMA pattern)* ;
+weightRule : WEIGHT (WHERE term comparator term | pattern (COMMA pattern)*) KEEP word ;
+pattern : STRING | REGEX ;
+
+scope : SCOPE pattern (COMMA pattern)* body ;
+// Nodes are counted from 0, the last one is not in the range: `nodes [1,3)`.
+block : BLOCK STRING (NODES LBRACKET NUMBER COMMA NUMBER RPAREN)? body ;
+body : LBRACE statement* RBRACE ;
+
+predicate : conjunction (OR conjunction)* ;
+conjunction : negation (AND negation)* ;
+negation : NOT* condition ;
+condition
+    : LPAREN predicate RPAREN
+    | term (comparator term | IS NOT? property)
+    ;
+property : WEIGHT | ID ;
+comparator : EQ | NE | LT | LE | GT | GE ;
+term
+    : NUMBER
+    | PERCENT
+    | STRING
+    | termName (LPAREN operand (COMMA NUMBER)? RPAREN)?
+    ;
+
+// Words by place. A statement's own verbs are never names, so that a list with a comma too many does not eat the next one.
+word : ID | FP16 | BF16 | KEEP ;
+name : ID | nameWord | KEEP | STORE | EXACT | SATURATE | WHERE ;
+operandName : ID | nameWord | WHERE ;
+termName : ID | nameWord | EXACT | SATURATE ;
+nameWord
+    : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | ON | CONFLICT | TENSOR | NODE | NODES | GUARD
+    | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM
+    ;
+// Frontends have operators of these names (torch.where is written `Where`).
+opWord : EXACT | SATURATE | CONFLICT | FROM | NODES ;
+
+AMP : 'amp' ;
+IMPORT : 'import' ;
+DTYPE : 'dtype' ;
+LEVEL : 'level' ;
+PROMOTE : 'promote' ;
+FOLLOW : 'follow' ;
+IO : 'io' ;
+OVERFLOWING : 'overflow' ;
+UNDERFLOWING : 'underflow' ;
+SHARED : 'shared' ;
+ON : 'on' ;
+CONFLICT : 'conflict' ;
+ALLOW : 'allow' ;
+DENY : 'deny' ;
+UNSUPPORTED : 'unsupported' ;
+LEAVE : 'leave' ;
+BOUNDED : 'bounded' ;
+OVERRIDE : 'override' ;
+ALIAS : 'alias' ;
+TENSOR : 'tensor' ;
+NODE : 'node' ;
+NODES : 'nodes' ;
+GUARD : 'guard' ;
+SCOPE : 'scope' ;
+BLOCK : 'block' ;
+WEIGHT : 'weight' ;
+WEIGHTS : 'weights' ;
+DEFAULT : 'default' ;
+OFF : 'off' ;
+WHERE : 'where' ;
+ARG : 'arg' ;
+RESULT : 'result' ;
+EXCEPT : 'except' ;
+KEEP : 'keep' ;
+STORE : 'store' ;
+EXACT : 'exact' ;
+FROM : 'from' ;
+SATURATE : 'saturate' ;
+IS : 'is' ;
+AND : 'and' ;
+OR : 'or' ;
+NOT : 'not' ;
+FP16 : 'fp16' ;
+BF16 : 'bf16' ;
+
+EQ : '==' ;
+NE : '!=' ;
+LE : '<=' ;
+GE : '>=' ;
+LT : '<' ;
+GT : '>' ;
+ASSIGN : '=' ;
+COMMA : ',' ;
+COLON : ':' ;
+STAR : '*' ;
+LPAREN : '(' ;
+RPAREN : ')' ;
+LBRACKET : '[' ;
+LBRACE : '{' ;
+RBRACE : '}' ;
+
+PERCENT : NUMBER '%' ;
+NUMBER : '-'? [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)? ;
+QNAME : ID '::' ID ;
+ID : [A-Za-z_] [A-Za-z0-9_.]* ;
+STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* '"' ;
+REGEX : '/' (~[/\\\r\n*] | '\\' ~[\r\n]) (~[/\\\r\n] | '\\' ~[\r\n])* '/' ;
+
+COMMENT : '#' ~[\r\n]* -> skip ;
+SPACE : [ \t\r\n]+ -> skip ;
+
+// What is wrong already in the letters: reported by name before parsing, so that one slip costs one message.
+OPEN_STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* '\\'? ;
+OPEN_REGEX : '/' (~[/\\\r\n*] | '\\' ~[\r\n]) (~[/\\\r\n] | '\\' ~[\r\n])* '\\'? ;
+SLASH_COMMENT : '//' ~[\r\n]* | '/*' .*? '*/' | '/*' ~[\r\n]* ;
+STRAY : . ;

@@ -1,0 +1,106 @@
+// Diagnostics: what went wrong, where, and what to write instead. Every module reports through `Diagnostics`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iosfwd>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ampc {
+
+using FileId = std::uint32_t;
+inline constexpr FileId kNoFile = 0xffffffffU;
+
+/// A half-open range of bytes in a source file.
+struct Span {
+  FileId file = kNoFile;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  bool valid() const { return file != kNoFile; }
+};
+
+/// Rule files as they were read, with line tables.
+class SourceMap {
+ public:
+  FileId add(std::string path, std::string text);
+  const std::string& path(FileId file) const;
+  std::string_view text(FileId file) const;
+  std::size_t size() const { return files_.size(); }
+
+  struct Position {
+    std::uint32_t line = 0;    // 1-based
+    std::uint32_t column = 0;  // 1-based, in code points
+  };
+  Position position(FileId file, std::uint32_t offset) const;
+  std::string_view line_text(FileId file, std::uint32_t line) const;
+  /// "rules/default.amp:12:3"
+  std::string where(const Span& span) const;
+
+ private:
+  struct File {
+    std::string path;
+    std::string text;
+    std::vector<std::uint32_t> line_starts;
+  };
+  std::deque<File> files_;
+};
+
+enum class Severity : std::uint8_t { error, warning, note };
+
+/// A second place that a diagnostic points at.
+struct Label {
+  Span span;
+  std::string text;
+};
+
+struct Diagnostic {
+  Severity severity = Severity::error;
+  std::string code;     // stable, "AMPC0012"; see diag/codes.h
+  std::string message;  // lower case, no full stop
+  Span span;            // in a rule file; not valid for faults of a model or of the machine
+  std::string label;    // text at the caret
+  std::string place;    // used where there is no span: "model.onnx: node 'fc1' (MatMul), value 'x'"
+  std::vector<Label> labels;
+  std::vector<std::string> notes;
+  std::string help;  // the way out
+
+  Diagnostic& at(Span s, std::string text = {});
+  Diagnostic& in(std::string where);
+  Diagnostic& also(Span s, std::string text);
+  Diagnostic& note(std::string text);
+  Diagnostic& fix(std::string text);
+};
+
+/// Collects the diagnostics of a run. Safe to report to from several threads; rendering sorts, so order of reporting
+/// never shows.
+class Diagnostics {
+ public:
+  Diagnostic& report(Severity severity, std::string_view code, std::string message);
+  Diagnostic& error(std::string_view code, std::string message) { return report(Severity::error, code, std::move(message)); }
+  Diagnostic& warning(std::string_view code, std::string message) { return report(Severity::warning, code, std::move(message)); }
+  Diagnostic& note(std::string_view code, std::string message) { return report(Severity::note, code, std::move(message)); }
+
+  bool failed() const { return errors() != 0; }
+  std::size_t errors() const;
+  std::size_t warnings() const;
+  /// Sorted by file, place and code, equal ones once.
+  std::vector<const Diagnostic*> sorted(const SourceMap& sources) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<Diagnostic> list_;  // a deque: references handed out by report() stay valid
+};
+
+struct RenderOptions {
+  bool colour = false;
+  bool quiet_warnings = false;  // errors only
+};
+
+/// Writes diagnostics as a terminal shows them: `file:line:column: error[AMPC0012]: message`, the line, a caret, notes.
+void render(std::ostream& out, const Diagnostics& diagnostics, const SourceMap& sources, const RenderOptions& options = {});
+
+}  // namespace ampc

@@ -1,0 +1,27 @@
+// Depfiles as GNU make and Ninja read them: what an output was made from, for the build tool's next run.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ampc::emit {
+
+struct Depfile {
+  std::string text;                   // empty where there are errors
+  std::vector<std::string> errors;    // names that no depfile can hold
+  std::vector<std::string> warnings;  // names that some build tool is known to misread
+};
+
+/// The target is `output`, to the letter; the prerequisites are `model`, then the `others`, sorted and each once
+/// (without the model and without the output). One prerequisite a line.
+Depfile make_depfile(std::string_view output, std::string_view model, std::span<const std::string> others);
+
+/// One name, escaped: a space, with the backslashes before it doubled; `#`; `:`; `$` as `$$`; and nothing else.
+std::string escape_depfile_name(std::string_view name);
+
+/// Writes the text, whole or not at all. Throws IoError.
+void write_depfile(const std::string& path, std::string_view text);
+
+}  // namespace ampc::emit

@@ -1,0 +1,117 @@
+#include "ampc/emit/model_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <tbb/parallel_for_each.h>
+#include "onnx/onnx_pb.h"
+
+#include "ampc/model/tensors.h"
+
+namespace ampc::emit {
+namespace {
+
+constexpr std::uint64_t kTaskBytes = std::uint64_t{4} << 20;  // of output
+
+/// A run of output bytes that one thread makes: pieces [first, last), or a part of one payload.
+struct Task {
+  std::size_t first = 0, last = 0;
+  std::uint64_t begin = 0, size = 0;  // of the payload's result, where last == first + 1 and the piece is larger than a task
+  bool part = false;
+};
+
+std::vector<Task> tasks_of(const wire::Layout& layout) {
+  std::vector<Task> tasks;
+  Task open;
+  std::uint64_t gathered = 0;
+  const auto close = [&](std::size_t next) {
+    if (open.last > open.first) tasks.push_back(open);
+    open = {next, next, 0, 0, false};
+    gathered = 0;
+  };
+  for (std::size_t i = 0; i < layout.pieces.size(); ++i) {
+    const wire::Piece& p = layout.pieces[i];
+    if (p.size > kTaskBytes) {
+      close(i + 1);
+      for (std::uint64_t at = 0; at < p.size; at += kTaskBytes) {
+        tasks.push_back({i, i + 1, at, std::min(kTaskBytes, p.size - at), true});
+      }
+      continue;
+    }
+    open.last = i + 1;
+    gathered += p.size;
+    if (gathered >= kTaskBytes) close(i + 1);
+  }
+  close(layout.pieces.size());
+  return tasks;
+}
+
+void make(const Image& image, const WeightJobs& jobs, const wire::Piece& p, std::uint64_t begin, std::span<std::byte> out,
+          weights::Caster& caster) {
+  switch (p.kind) {
+    case wire::Piece::Kind::skeleton:
+      std::memcpy(out.data(), image.skeleton.data() + p.begin + begin, out.size());
+      break;
+    case wire::Piece::Kind::lengths:
+      std::memcpy(out.data(), image.layout.lengths.data() + p.begin + begin, out.size());
+      break;
+    case wire::Piece::Kind::payload:
+      jobs.run(p.begin, begin, out, caster);
+      break;
+  }
+}
+
+}  // namespace
+
+Image image_of(const Model& m, const WeightJobs& jobs) {
+  Image image;
+  image.skeleton.resize(m.proto->ByteSizeLong());
+  google::protobuf::io::ArrayOutputStream array(image.skeleton.data(), static_cast<int>(image.skeleton.size()));
+  {
+    google::protobuf::io::CodedOutputStream out(&array);
+    out.SetSerializationDeterministic(true);
+    m.proto->SerializeWithCachedSizes(&out);
+  }
+  image.layout = wire::lay_out(image.skeleton, [&](std::uint64_t i) { return jobs.at(i).size(); });
+  return image;
+}
+
+void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, const std::function<void(std::uint64_t)>& progress) {
+  file.set_size(image.layout.size);
+  const std::vector<Task> tasks = tasks_of(image.layout);
+  weights::Caster& caster = weights::cpu_caster();
+  tbb::parallel_for_each(tasks.begin(), tasks.end(), [&](const Task& t) {
+    thread_local std::vector<std::byte> buffer;
+    const wire::Piece& first = image.layout.pieces[t.first];
+    if (t.part) {
+      buffer.resize(t.size);
+      make(image, jobs, first, t.begin, buffer, caster);
+      file.write_at(first.offset + t.begin, buffer);
+    } else {
+      const wire::Piece& last = image.layout.pieces[t.last - 1];
+      buffer.resize(last.offset + last.size - first.offset);
+      for (std::size_t i = t.first; i < t.last; ++i) {
+        const wire::Piece& p = image.layout.pieces[i];
+        make(image, jobs, p, 0, {buffer.data() + (p.offset - first.offset), p.size}, caster);
+      }
+      file.write_at(first.offset, buffer);
+    }
+    if (progress) progress(buffer.size());
+  });
+}
+
+void materialise(Model& m, const WeightJobs& jobs) {
+  tensors::for_each(*m.proto, [&](onnx::TensorProto& t) {
+    if (!t.has_raw_data()) return;
+    const auto index = wire::marker_index(t.raw_data());
+    if (!index) return;
+    std::string raw(jobs.at(*index).size(), '\0');
+    jobs.run(*index, 0, {reinterpret_cast<std::byte*>(raw.data()), raw.size()}, weights::cpu_caster());
+    t.set_raw_data(std::move(raw));
+  });
+}
+
+}  // namespace ampc::emit

@@ -1,0 +1,29 @@
+// The output file: its layout is known before a byte is written, then parallel tasks cast and copy straight into place.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "ampc/emit/output_file.h"
+#include "ampc/emit/weight_jobs.h"
+
+namespace ampc::emit {
+
+/// A single file of ONNX is one protobuf message, and that ends here.
+inline constexpr std::uint64_t kLargestFile = 0x7fffffff;
+
+/// Bytes of the model that would be written, and the serialised skeleton they are made of.
+struct Image {
+  std::string skeleton;
+  wire::Layout layout;
+};
+Image image_of(const Model& m, const WeightJobs& jobs);
+
+/// Writes `image` into `file`; `progress` is told of bytes as they are done, from any thread. Throws IoError.
+void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, const std::function<void(std::uint64_t)>& progress);
+
+/// Puts every payload into the messages of `m` themselves, for printing.
+void materialise(Model& m, const WeightJobs& jobs);
+
+}  // namespace ampc::emit

@@ -1,0 +1,69 @@
+// A file that appears whole or not at all: written under another name in the same folder, then renamed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace ampc {
+
+/// A file that could not be read or written. what() is "PATH: MESSAGE: TEXT OF THE CODE".
+class IoError : public std::runtime_error {
+ public:
+  IoError(std::string path, int code, std::string message);
+  const std::string& path() const { return path_; }        // as the user gave it
+  int code() const { return code_; }                       // an errno
+  const std::string& message() const { return message_; }  // what was being done: "cannot write"
+
+ private:
+  std::string path_;
+  int code_;
+  std::string message_;
+};
+
+namespace emit {
+
+/// A target that is a symbolic link is written through to what it points at. A target that exists keeps its mode; one
+/// that is a folder, no regular file, or not writable is refused. Until commit() the target is not touched; whatever
+/// ends the run before it, SIGINT, SIGTERM and SIGHUP among that, the temporary file is removed.
+class OutputFile {
+ public:
+  /// Creates the temporary file. Throws IoError.
+  explicit OutputFile(std::string target);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Sets the size; bytes never written are zero. Throws IoError.
+  void set_size(std::uint64_t size);
+  /// Writes all of `bytes` at `offset`. Safe from several threads at once. Throws IoError.
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
+
+  struct CommitOptions {
+    bool write_if_changed = false;  // leave a target of the same bytes alone, its time of change included
+    bool sync = false;              // wait until the disk holds the file and its name
+  };
+  enum class Outcome : std::uint8_t { written, unchanged };
+  /// Puts the file in its place; to be called once, after the last write. Throws IoError, the target as it was.
+  Outcome commit(const CommitOptions& options);
+  Outcome commit() { return commit(CommitOptions{}); }
+
+  /// The temporary file's path, for as long as there is one.
+  const std::string& temporary() const { return temporary_; }
+
+ private:
+  [[noreturn]] void fail(int code, std::string message) const;
+  bool equals_target() const;
+  void discard() noexcept;
+
+  std::string given_;   // the target as the user gave it
+  std::string target_;  // links followed
+  std::string temporary_;
+  void* removal_ = nullptr;  // the entry in the list of files that a signal removes
+  int fd_ = -1;
+};
+
+}  // namespace emit
+}  // namespace ampc

@@ -1,0 +1,42 @@
+// The bytes that go into an output file in place of its markers: as they are in the input, or cast on the way.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ampc/model/model.h"
+#include "ampc/weights/caster.h"
+
+namespace ampc::emit {
+
+struct WeightJob {
+  wire::Bytes source;
+  bool cast = false;
+  weights::Conversion conversion;
+
+  std::uint64_t size() const {
+    return cast ? source.size() / byte_size(conversion.from) * byte_size(conversion.to) : source.size();
+  }
+};
+
+/// Job i stands behind marker i; the first ones are the input's payloads as they are.
+class WeightJobs {
+ public:
+  explicit WeightJobs(const Model& m) {
+    for (const wire::Bytes b : m.payloads) jobs_.push_back({b, false, {}});
+  }
+  std::uint64_t add(WeightJob job) {
+    jobs_.push_back(job);
+    return jobs_.size() - 1;
+  }
+  const WeightJob& at(std::uint64_t index) const { return jobs_.at(index); }
+
+  /// `out` becomes bytes [begin, begin + out.size()) of the job's result; begin and size are whole elements.
+  void run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const;
+
+ private:
+  std::vector<WeightJob> jobs_;
+};
+
+}  // namespace ampc::emit

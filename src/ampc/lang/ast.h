@@ -1,0 +1,196 @@
+// The syntax of one rule file, as it was written: nothing is resolved here and every word knows its place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ampc/diag/diagnostic.h"
+#include "ampc/lang/rule_set.h"
+
+namespace ampc::lang::ast {
+
+struct Word {
+  std::string text;
+  Span span;
+};
+
+struct Number {
+  double value = 0;
+  bool percent = false;  // `value` is as written: 1% is 1
+  bool whole = false;    // no point, no exponent
+  std::string text;      // as written
+  Span span;
+};
+
+/// `"glob"` or `/regex/`, without its quotes; in a glob \" and \\ are already undone.
+struct Pattern {
+  std::string text;
+  bool regex = false;
+  Span span;
+};
+
+/// `MatMul`, `com.microsoft::Gelu`, or an alias.
+struct Op {
+  std::string domain;
+  std::string name;
+  bool qualified = false;  // a domain is written
+  Span span;
+};
+
+/// What stands before the colon in `deny O1, OD fp16: Exp`.
+struct Qualifiers {
+  std::vector<Word> levels;
+  std::vector<Word> dtypes;
+  bool empty() const { return levels.empty() && dtypes.empty(); }
+};
+
+/// `3` or `Scale`
+struct Operand {
+  std::optional<std::int64_t> position;  // as written, from 1
+  std::string name;
+  Span span;
+};
+
+struct Operands {
+  bool every = false;  // `*`
+  std::vector<Operand> list;  // with `every`: the exceptions
+  Span span;
+};
+
+struct Term {
+  enum class Kind : std::uint8_t { name, call, number, text };
+  Kind kind = Kind::number;
+  Word name;                    // name; of a call: rank, dim, size, type
+  Operand operand;              // call
+  std::optional<Number> index;  // call: dim(X, 1)
+  Number number;
+  std::string text;
+  Span span;
+};
+
+struct Predicate {
+  enum class Kind : std::uint8_t { all, any, none_of, compare, is };
+  Kind kind = Kind::all;
+  std::vector<Predicate> parts;  // all, any, none_of
+  Term left, right;              // compare; `is` has left alone
+  lang::Predicate::Op op = lang::Predicate::Op::eq;
+  Word property;  // is: weight, constant, given
+  Span span;
+};
+
+struct Statement;
+
+struct Version {
+  Number number;
+};
+struct Import {
+  Word path;
+};
+struct Setting {
+  Word key;  // "dtype", "level", "promote", "follow", "io", "overflow", "underflow", "shared", "on conflict"
+  Word value;
+};
+struct IoRule {
+  Word value;
+  std::vector<Pattern> patterns;
+};
+struct LevelDefinition {
+  Word name;
+  std::vector<Statement> body;
+};
+/// `default low`, `weights use`, `off`: what stands in a level's body alone.
+struct LevelPart {
+  Word key;
+  Word value;
+};
+struct List {
+  Verdict verdict = Verdict::allow;
+  bool overriding = false;
+  Qualifiers qualifiers;
+  std::vector<Op> ops;
+  std::optional<Predicate> where;
+};
+struct Bounded {
+  std::vector<Op> ops;
+};
+struct Role {
+  bool overriding = false;
+  std::vector<Op> ops;
+  Qualifiers qualifiers;
+  bool results = false;
+  Operands operands;
+  RoleAction action = RoleAction::keep_fp32;
+  Word type;  // after keep and store: must be fp32
+  Word from;  // exact from …: must be integers
+};
+struct Binding {
+  Word formal;  // the operator's
+  Word parameter;
+};
+struct AliasTarget {
+  Op op;
+  std::vector<Binding> bindings;
+};
+struct Alias {
+  Word name;
+  bool has_parameters = false;
+  std::vector<Word> parameters;
+  std::vector<AliasTarget> targets;
+};
+/// tensor, node, guard, weight: a statement about names.
+struct NameRule {
+  enum class Kind : std::uint8_t { tensor, node, guard, weight };
+  Kind kind = Kind::tensor;
+  std::vector<Pattern> patterns;
+  Word action;  // "keep", "store", "low"; empty for guard
+  Word type;    // after keep and store
+};
+/// `weight where absmax > 65504 keep fp32`
+struct WeightCondition {
+  Term left, right;
+  lang::Predicate::Op op = lang::Predicate::Op::gt;
+  Word type;
+};
+struct Scope {
+  std::vector<Pattern> patterns;
+  std::vector<Statement> body;
+};
+struct Block {
+  Word path;
+  bool has_range = false;
+  Number first, last;
+  std::vector<Statement> body;
+};
+
+struct Statement {
+  using Node = std::variant<Version, Import, Setting, IoRule, LevelDefinition, LevelPart, List, Bounded, Role, Alias,
+                            NameRule, WeightCondition, Scope, Block>;
+  Node node;
+  Span span;     // whole
+  Span keyword;  // its first word
+};
+
+struct File {
+  FileId id = kNoFile;
+  std::vector<Statement> statements;
+};
+
+/// Parses a file that is in `sources`. Reports what is wrong with its syntax; what could be read stands in the result,
+/// so that later stages can report their own faults too.
+File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics);
+
+/// The statements in the language's own words, one a line, normalised (one space, one spelling); bodies are indented.
+std::string print(const File& file);
+std::string print(const Statement& statement);
+std::string print(const Predicate& predicate);
+
+std::string_view spelling(Verdict verdict);
+std::string_view spelling(RoleAction action);
+std::string_view spelling(lang::Predicate::Op op);
+
+}  // namespace ampc::lang::ast

@@ -1,0 +1,204 @@
+#include "ampc/lang/ast.h"
+
+namespace ampc::lang::ast {
+
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+template <typename T, typename F>
+std::string joined(const std::vector<T>& list, F text) {
+  std::string result;
+  for (const T& item : list) {
+    if (!result.empty()) result += ", ";
+    result += text(item);
+  }
+  return result;
+}
+
+std::string text(const Word& word) { return word.text; }
+std::string text(const Pattern& p) { return p.regex ? "/" + p.text + "/" : quoted(p.text); }
+std::string text(const Op& op) {
+  if (!op.qualified) return op.name;
+  return (op.domain.empty() ? "ai.onnx" : op.domain) + "::" + op.name;
+}
+std::string text(const Operand& o) { return o.position ? std::to_string(*o.position) : o.name; }
+std::string text(const Qualifiers& q) {
+  const std::string levels = joined(q.levels, [](const Word& w) { return w.text; });
+  const std::string dtypes = joined(q.dtypes, [](const Word& w) { return w.text; });
+  return levels + (levels.empty() || dtypes.empty() ? "" : ", ") + dtypes;
+}
+template <typename T>
+std::string texts(const std::vector<T>& list) {
+  return joined(list, [](const T& item) { return text(item); });
+}
+
+std::string text(const Term& t) {
+  switch (t.kind) {
+    case Term::Kind::name:
+      return t.name.text;
+    case Term::Kind::call:
+      return t.name.text + "(" + text(t.operand) + (t.index ? ", " + t.index->text : "") + ")";
+    case Term::Kind::text:
+      return quoted(t.text);
+    case Term::Kind::number:
+      break;
+  }
+  return t.number.text;
+}
+
+// Parts that bind less tightly stand in parentheses.
+std::string nested(const Predicate& p) {
+  const bool bare = p.kind == Predicate::Kind::compare || p.kind == Predicate::Kind::is;
+  return bare ? print(p) : "(" + print(p) + ")";
+}
+
+class Printer {
+ public:
+  std::string take() { return std::move(out_); }
+
+  void statement(const Statement& s) {
+    indent();
+    std::visit([this](const auto& node) { write(node); }, s.node);
+    out_ += '\n';
+  }
+
+ private:
+  void indent() { out_.append(depth_ * 2, ' '); }
+
+  void body(const std::vector<Statement>& statements) {
+    if (statements.empty()) {
+      out_ += " {}";
+      return;
+    }
+    out_ += " {\n";
+    ++depth_;
+    for (const Statement& s : statements) statement(s);
+    --depth_;
+    indent();
+    out_ += "}";
+  }
+
+  void write(const Version& n) { out_ += "amp " + n.number.text; }
+  void write(const Import& n) { out_ += "import " + quoted(n.path.text); }
+  void write(const Setting& n) { out_ += n.key.text + " " + n.value.text; }
+  void write(const IoRule& n) { out_ += "io " + n.value.text + " " + texts(n.patterns); }
+  void write(const LevelDefinition& n) {
+    out_ += "level " + n.name.text;
+    body(n.body);
+  }
+  void write(const LevelPart& n) { out_ += n.key.text + (n.value.text.empty() ? "" : " " + n.value.text); }
+  void write(const List& n) {
+    if (n.overriding) out_ += "override ";
+    out_ += std::string(spelling(n.verdict)) + " ";
+    if (!n.qualifiers.empty()) out_ += text(n.qualifiers) + ": ";
+    out_ += texts(n.ops);
+    if (n.where) out_ += " where " + print(*n.where);
+  }
+  void write(const Bounded& n) { out_ += "bounded " + texts(n.ops); }
+  void write(const Role& n) {
+    if (n.overriding) out_ += "override ";
+    out_ += texts(n.ops);
+    if (!n.qualifiers.empty()) out_ += " " + text(n.qualifiers) + ":";
+    out_ += n.results ? " result " : " arg ";
+    if (n.operands.every) out_ += n.operands.list.empty() ? "*" : "* except ";
+    out_ += texts(n.operands.list) + " ";
+    if (n.action == RoleAction::keep_fp32) {
+      out_ += "keep " + n.type.text;
+    } else if (n.action == RoleAction::store_fp32) {
+      out_ += "store " + n.type.text;
+    } else if (n.action == RoleAction::exact_from_integers) {
+      out_ += "exact from " + n.from.text;
+    } else {
+      out_ += spelling(n.action);
+    }
+  }
+  void write(const Alias& n) {
+    out_ += "alias " + n.name.text;
+    if (n.has_parameters) out_ += "(" + texts(n.parameters) + ")";
+    out_ += " = " + joined(n.targets, [](const AliasTarget& t) {
+              if (t.bindings.empty()) return text(t.op);
+              return text(t.op) + "(" +
+                     joined(t.bindings, [](const Binding& b) { return b.formal.text + ": " + b.parameter.text; }) + ")";
+            });
+  }
+  void write(const NameRule& n) {
+    constexpr const char* words[] = {"tensor", "node", "guard", "weight"};
+    out_ += std::string(words[static_cast<std::size_t>(n.kind)]) + " " + texts(n.patterns);
+    if (!n.action.text.empty()) out_ += " " + n.action.text;
+    if (!n.type.text.empty()) out_ += " " + n.type.text;
+  }
+  void write(const WeightCondition& n) {
+    out_ += "weight where " + text(n.left) + " " + std::string(spelling(n.op)) + " " + text(n.right) + " keep " + n.type.text;
+  }
+  void write(const Scope& n) {
+    out_ += "scope " + texts(n.patterns);
+    body(n.body);
+  }
+  void write(const Block& n) {
+    out_ += "block " + quoted(n.path.text);
+    if (n.has_range) out_ += " nodes [" + n.first.text + "," + n.last.text + ")";
+    body(n.body);
+  }
+
+  std::string out_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+std::string_view spelling(Verdict verdict) {
+  constexpr std::string_view words[] = {"allow", "deny", "follow", "unsupported", "leave"};
+  return words[static_cast<std::size_t>(verdict)];
+}
+
+std::string_view spelling(RoleAction action) {
+  constexpr std::string_view words[] = {"keep fp32", "store fp32", "exact", "exact from integers", "saturate"};
+  return words[static_cast<std::size_t>(action)];
+}
+
+std::string_view spelling(lang::Predicate::Op op) {
+  constexpr std::string_view words[] = {"==", "!=", "<", "<=", ">", ">="};
+  return words[static_cast<std::size_t>(op)];
+}
+
+std::string print(const Predicate& p) {
+  switch (p.kind) {
+    case Predicate::Kind::compare:
+      return text(p.left) + " " + std::string(spelling(p.op)) + " " + text(p.right);
+    case Predicate::Kind::is:
+      return text(p.left) + " is " + p.property.text;
+    case Predicate::Kind::none_of:
+      return "not " + nested(p.parts[0]);
+    case Predicate::Kind::all:
+    case Predicate::Kind::any:
+      break;
+  }
+  std::string result;
+  for (const Predicate& part : p.parts) {
+    if (!result.empty()) result += p.kind == Predicate::Kind::all ? " and " : " or ";
+    result += nested(part);
+  }
+  return result;
+}
+
+std::string print(const Statement& statement) {
+  Printer printer;
+  printer.statement(statement);
+  return printer.take();
+}
+
+std::string print(const File& file) {
+  Printer printer;
+  for (const Statement& s : file.statements) printer.statement(s);
+  return printer.take();
+}
+
+}  // namespace ampc::lang::ast

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <numeric>
+
+#include "ampc/lang/ast.h"
+#include "ampc/lang/draft.h"
+
+namespace ampc::lang {
+
+namespace {
+
+// Scopes in the order of what they say, a parent before its children: the order of statements does not show.
+void sort_scopes(Draft& draft) {
+  const std::size_t n = draft.rules.scopes.size();
+  std::vector<ScopeId> order(n);
+  std::iota(order.begin(), order.end(), ScopeId{0});
+  // A parent's key is a prefix of its children's, so it comes first.
+  std::sort(order.begin(), order.end(), [&](ScopeId a, ScopeId b) { return draft.scope_keys[a] < draft.scope_keys[b]; });
+  std::vector<ScopeId> renamed(n);
+  for (std::size_t i = 0; i < n; ++i) renamed[order[i]] = static_cast<ScopeId>(i);
+  std::vector<Scope> scopes;
+  for (const ScopeId old : order) {
+    scopes.push_back(std::move(draft.rules.scopes[old]));
+    scopes.back().parent = renamed[scopes.back().parent];
+  }
+  draft.rules.scopes = std::move(scopes);
+  const auto rename = [&](auto& list) {
+    for (auto& rule : list) rule.scope = renamed[rule.scope];
+  };
+  rename(draft.rules.ops);
+  rename(draft.rules.roles);
+  rename(draft.rules.tensors);
+  rename(draft.rules.nodes);
+  rename(draft.rules.weights);
+}
+
+// Every list in the order of what it says.
+void sort_rules(RuleSet& rules) {
+  const auto by_text = [](auto& list, auto text) {
+    std::stable_sort(list.begin(), list.end(), [&](const auto& a, const auto& b) { return text(a) < text(b); });
+  };
+  const auto when = [](const When& w) { return std::tuple(w.levels, w.fp16, w.bf16); };
+  by_text(rules.ops, [&](const OpRule& r) {
+    return std::tuple(r.scope, r.op, r.verdict, when(r.when), r.where ? print(*r.where) : std::string());
+  });
+  by_text(rules.roles, [&](const RoleRule& r) {
+    std::string operands;
+    for (const OperandRef& ref : r.operands) operands += print(ref) + ",";
+    return std::tuple(r.scope, r.op, r.results, r.action, when(r.when), r.every, operands);
+  });
+  by_text(rules.facts, [](const FactRule& r) { return r.op; });
+  const auto pattern = [](const auto& r) { return std::pair(r.pattern.is_regex(), r.pattern.text()); };
+  by_text(rules.tensors, [&](const TensorRule& r) { return std::tuple(r.scope, pattern(r)); });
+  by_text(rules.nodes, [&](const NodeRule& r) { return std::tuple(r.scope, pattern(r)); });
+  by_text(rules.guards, pattern);
+  by_text(rules.io, pattern);
+  by_text(rules.weights, [](const WeightRule& r) {
+    return std::tuple(r.scope, r.pattern ? r.pattern->text() : std::string(), r.measure, r.op, r.limit);
+  });
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> RuleSet::level(std::string_view name) const {
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i].name == name) return static_cast<std::uint32_t>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<RuleSet> compile(const std::string& path, const CompileOptions& options, SourceMap& sources, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.errors();
+  const Program program = load(path, options, sources, diagnostics);
+  if (program.units.empty()) return std::nullopt;
+  const Names names(program, options, diagnostics);
+  Draft draft = resolve(program, names, diagnostics);
+  settle_rules(draft, program, diagnostics);
+  settle_names(draft, diagnostics);
+  settle_settings(draft, program, diagnostics);
+  if (diagnostics.errors() != before) return std::nullopt;
+  sort_scopes(draft);
+  sort_rules(draft.rules);
+  return std::move(draft.rules);
+}
+
+std::optional<std::string> dump_ast(const std::string& path, SourceMap& sources, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.errors();
+  const auto file = load_one(path, sources, diagnostics);
+  if (!file || diagnostics.errors() != before) return std::nullopt;
+  return ast::print(*file);
+}
+
+}  // namespace ampc::lang

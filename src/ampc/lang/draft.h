@@ -1,0 +1,66 @@
+// Between syntax and RuleSet: resolved statements that still know their file, before overrides and contradictions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "ampc/lang/names.h"
+#include "ampc/lang/program.h"
+#include "ampc/lang/rule_set.h"
+
+namespace ampc::lang {
+
+struct OpEntry {
+  OpRule rule;
+  std::string where;  // the predicate as text, to compare two
+  std::size_t unit = 0;
+  bool overriding = false;
+  bool through_alias = false;
+  Span statement;  // its first word
+};
+
+struct RoleEntry {
+  RoleRule rule;
+  Target target;
+  std::size_t unit = 0;
+  bool overriding = false;
+  Span statement;
+};
+
+struct SettingEntry {
+  ScopeId scope = kWholeModel;
+  ast::Word key;
+  ast::Word value;
+  std::size_t unit = 0;
+};
+
+struct Draft {
+  RuleSet rules;  // all but ops, roles and settings
+  std::vector<OpEntry> ops;
+  std::vector<RoleEntry> roles;
+  std::vector<SettingEntry> settings;
+  std::vector<std::string> scope_keys;  // of rules.scopes: equal for equal scopes, a parent's is a prefix
+};
+
+/// Resolves every statement of every unit.
+Draft resolve(const Program& program, const Names& names, Diagnostics& diagnostics);
+
+/// Resolves a `where` clause for one operator; reports and returns nothing where it makes no sense there.
+std::optional<Predicate> resolve_predicate(const ast::Predicate& predicate, const Target& target, const Names& names,
+                                           Diagnostics& diagnostics);
+
+/// Carries out overrides and reports contradictions; fills ops and roles of the draft's rules.
+void settle_rules(Draft& draft, const Program& program, Diagnostics& diagnostics);
+
+/// Reports contradictions among rules of names (tensor, node, weight, io) and drops what is said twice.
+void settle_names(Draft& draft, Diagnostics& diagnostics);
+
+/// Reports contradictions among settings; fills the scopes' settings.
+void settle_settings(Draft& draft, const Program& program, Diagnostics& diagnostics);
+
+/// The same predicate prints the same text.
+std::string print(const Predicate& predicate);
+std::string print(const OperandRef& operand);
+
+}  // namespace ampc::lang

@@ -1,0 +1,126 @@
+// What may stand at a place of the grammar, in words.
+
+#include "ampc/diag/suggest.h"
+#include "ampc/lang/syntax.h"
+
+namespace ampc::lang::syntax {
+
+namespace {
+
+std::string value_of(const std::string& setting) {
+  if (setting == "dtype") return "'fp16' or 'bf16'";
+  if (setting == "promote") return "'on' or 'off'";
+  if (setting == "io") return "'keep' or 'low'";
+  if (setting == "overflow") return "'keep', 'clamp', 'inf' or 'error'";
+  if (setting == "underflow") return "'keep' or 'flush'";
+  if (setting == "shared") return "'fp32', 'low' or 'both'";
+  if (setting == "conflict") return "'node', 'store' or 'error'";
+  if (setting == "level") return "the name of a level";
+  if (setting == "default") return "'low' or 'fp32'";
+  if (setting == "weights") return "'keep', 'use' or 'low'";
+  if (setting == "keep" || setting == "store") return "'fp32'";
+  if (setting == "from") return "'integers'";
+  if (setting == "is" || setting == "not") return "'weight', 'constant' or 'given'";
+  return "a value";
+}
+
+// The grammar's own token names, where nothing better is known.
+std::string tokens(antlr4::Parser* parser, const antlr4::misc::IntervalSet& expected) {
+  std::vector<std::string> names;
+  for (const auto type : expected.toList()) {
+    if (type == static_cast<ssize_t>(antlr4::Token::EOF)) continue;
+    const std::string literal = parser->getVocabulary().getLiteralName(static_cast<std::size_t>(type));
+    if (!literal.empty()) names.push_back(literal);
+  }
+  if (names.empty() || names.size() > 6) return "something else";
+  return list_of(names, false);
+}
+
+bool in_binding(antlr4::Parser* parser) {
+  const auto* parent = dynamic_cast<antlr4::RuleContext*>(parser->getContext()->parent);
+  return parent != nullptr && parent->getRuleIndex() == AmpParser::RuleBinding;
+}
+
+}  // namespace
+
+std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionException& e) {
+  const antlr4::misc::IntervalSet expected = e.getExpectedTokens();
+  const auto takes = [&](std::size_t type) { return expected.contains(type); };
+  const antlr4::Token* before = parser->getTokenStream()->LT(-1);
+  const std::size_t last = before == nullptr ? antlr4::Token::INVALID_TYPE : before->getType();
+  switch (parser->getContext()->getRuleIndex()) {
+    case AmpParser::RuleVersion:
+      return "the number of the language's version";
+    case AmpParser::RuleImportFile:
+      return "a file name in quotes";
+    case AmpParser::RuleWord:
+    case AmpParser::RuleToggle:
+    case AmpParser::RuleChoice:
+    case AmpParser::RuleProperty:
+      return value_of(before == nullptr ? "" : before->getText());
+    case AmpParser::RuleListItem:
+    case AmpParser::RuleOp:
+    case AmpParser::RuleOperators:
+      return "an operator's name";
+    case AmpParser::RuleOverriding:
+      return "the statement that replaces the imported ones ('allow', 'deny', ... or an operator)";
+    case AmpParser::RuleQualifier:
+      return "a level or a data type";
+    case AmpParser::RuleRole:
+      return "'arg' or 'result'";
+    case AmpParser::RuleOperands:
+      return "an operand number or name, or '*',";
+    case AmpParser::RuleOperand:
+      return "an operand number or name";
+    case AmpParser::RuleOperandName:
+      return "an operand's name";
+    case AmpParser::RuleAction:
+      if (last == AmpLexer::STAR) return "'except' or an action ('keep fp32', 'store fp32', 'exact' or 'saturate')";
+      return "an action ('keep fp32', 'store fp32', 'exact' or 'saturate')";
+    case AmpParser::RuleAliasName:
+      return "a name";
+    case AmpParser::RuleAlias:
+      if (takes(AmpLexer::ASSIGN)) return takes(AmpLexer::LPAREN) ? "'=' or '('" : "'='";
+      return takes(AmpLexer::RPAREN) ? "',' or ')'" : "',' or the end of the alias";
+    case AmpParser::RuleName:
+      return in_binding(parser) ? "the name of an operand or a parameter" : "the name of a parameter";
+    case AmpParser::RuleParameters:
+      return "the name of a parameter";
+    case AmpParser::RuleAliasTarget:
+      return takes(AmpLexer::RPAREN) ? "',' or ')'" : "operands and parameters";
+    case AmpParser::RuleBinding:
+      return "':' and a parameter";
+    case AmpParser::RulePattern:
+      return "a name in quotes or a regular expression between slashes";
+    case AmpParser::RuleTensorRule:
+      return "'keep fp32' or 'store fp32'";
+    case AmpParser::RuleNodeRule:
+      return "'keep fp32' or 'low'";
+    case AmpParser::RuleWeightRule:
+      return last == AmpLexer::WEIGHT ? "a name in quotes or 'where'" : "'keep fp32'";
+    case AmpParser::RuleScope:
+    case AmpParser::RuleBody:
+      return takes(AmpLexer::LBRACE) ? "'{'" : "a statement or '}'";
+    case AmpParser::RuleBlock:
+      if (last == AmpLexer::BLOCK) return "the name of a block in quotes";
+      if (takes(AmpLexer::LBRACKET)) return "a range such as [1,3)";
+      if (takes(AmpLexer::NUMBER)) return "the number of a node";
+      if (takes(AmpLexer::COMMA)) return "','";
+      return "')'";
+    case AmpParser::RuleNegation:
+      return "a condition";
+    case AmpParser::RuleCondition:
+      if (takes(AmpLexer::EQ)) return "a comparison (==, !=, <, <=, >, >=) or 'is'";
+      return takes(AmpLexer::RPAREN) ? "'and', 'or' or ')'" : "a condition";
+    case AmpParser::RuleComparator:
+      return "a comparison (==, !=, <, <=, >, >=)";
+    case AmpParser::RuleTerm:
+    case AmpParser::RuleTermName:
+      if (takes(AmpLexer::RPAREN)) return takes(AmpLexer::COMMA) ? "')' or ','" : "')'";
+      return last == AmpLexer::COMMA ? "a number" : "a name, a number or a text in quotes";
+    default:
+      return tokens(parser, expected);
+  }
+}
+
+}  // namespace ampc::lang::syntax

@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "ampc/diag/codes.h"
+#include "ampc/diag/suggest.h"
+#include "ampc/lang/program.h"
+#include "ampc/lang/rule_file.h"
+
+namespace ampc::lang {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Two spellings of one file are one file.
+std::string identity(const std::string& path) {
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(path, error);
+  return error ? fs::path(path).lexically_normal().string() : canonical.string();
+}
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+class Loader {
+ public:
+  Loader(const CompileOptions& options, SourceMap& sources, Diagnostics& diagnostics)
+      : options_(options), sources_(sources), diagnostics_(diagnostics) {}
+
+  Program run(const std::string& root) {
+    RuleFile file = read_rule_file(root);
+    if (!file.ok) {
+      diagnostics_.error(file.code, "the rule file " + file.fault).in(root).fix(file.help);
+      return std::move(program_);
+    }
+    add(root, std::move(file.text));
+    close();
+    return std::move(program_);
+  }
+
+ private:
+  std::size_t add(const std::string& path, std::string text) {
+    const std::size_t index = program_.units.size();
+    known_.emplace(identity(path), index);
+    const FileId id = sources_.add(path, std::move(text));
+    program_.units.push_back({path, ast::parse(id, sources_, diagnostics_), {}});
+    open_.push_back(index);
+    // By index throughout: imports add units.
+    for (std::size_t i = 0; i < program_.units[index].file.statements.size(); ++i) {
+      const auto* import = std::get_if<ast::Import>(&program_.units[index].file.statements[i].node);
+      if (import == nullptr) continue;
+      const ast::Word target = import->path;
+      if (const auto unit = follow(path, target)) program_.units[index].imports.push_back(*unit);
+    }
+    open_.pop_back();
+    program_.imports_first.push_back(index);
+    return index;
+  }
+
+  std::optional<std::size_t> follow(const std::string& importing, const ast::Word& target) {
+    if (target.text.empty()) {
+      diagnostics_.error(codes::kNoSuchFile, "the name of the file to import is empty").at(target.span);
+      return std::nullopt;
+    }
+    const std::vector<std::string> candidates = import_candidates(importing, target.text, options_);
+    for (const std::string& path : candidates) {
+      if (!exists(path)) continue;
+      const std::string who = identity(path);
+      if (const auto it = known_.find(who); it != known_.end()) {
+        if (!is_open(it->second)) return it->second;
+        report_cycle(it->second, target);
+        return std::nullopt;
+      }
+      RuleFile file = read_rule_file(path);
+      if (!file.ok) {
+        if (unreadable_.insert(who).second) {
+          diagnostics_.error(file.code, "'" + target.text + "' " + file.fault).at(target.span).fix(file.help);
+        }
+        return std::nullopt;
+      }
+      return add(path, std::move(file.text));
+    }
+    auto& d = diagnostics_.error(codes::kNoSuchFile, "no rule file '" + target.text + "' is found").at(target.span);
+    for (const std::string& path : candidates) d.note("looked for " + path);
+    if (const std::string help = near_miss(target.text, candidates); !help.empty()) d.fix(help);
+    return std::nullopt;
+  }
+
+  bool is_open(std::size_t unit) const { return std::find(open_.begin(), open_.end(), unit) != open_.end(); }
+
+  void report_cycle(std::size_t unit, const ast::Word& target) {
+    const auto begin = std::find(open_.begin(), open_.end(), unit);
+    std::string chain;
+    for (auto it = begin; it != open_.end(); ++it) chain += program_.units[*it].path + " -> ";
+    chain += program_.units[unit].path;
+    auto& d = diagnostics_.error(codes::kImportCycle, open_.end() - begin == 1 ? "the file imports itself" : "the imports go in a circle")
+                  .at(target.span);
+    d.note(chain);
+    for (auto it = begin; it + 1 != open_.end(); ++it) {
+      for (const ast::Statement& s : program_.units[*it].file.statements) {
+        const auto* import = std::get_if<ast::Import>(&s.node);
+        if (import != nullptr && leads_to(program_.units[*it].path, import->path.text, *(it + 1))) {
+          d.also(import->path.span, "on the way");
+          break;
+        }
+      }
+    }
+    d.fix("move what both need into a file that imports neither");
+  }
+
+  bool leads_to(const std::string& importing, const std::string& text, std::size_t unit) const {
+    for (const std::string& path : import_candidates(importing, text, options_)) {
+      if (exists(path)) return identity(path) == identity(program_.units[unit].path);
+    }
+    return false;
+  }
+
+  static std::string near_miss(const std::string& text, const std::vector<std::string>& candidates) {
+    for (const std::string& path : candidates) {
+      std::vector<std::string> names;
+      std::error_code error;
+      const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+      for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+        if (it->path().extension() == ".amp") names.push_back(it->path().filename().string());
+      }
+      std::sort(names.begin(), names.end());
+      if (const auto name = nearest(fs::path(path).filename().string(), names)) {
+        return "did you mean '" + fs::path(text).replace_filename(*name).string() + "'?";
+      }
+    }
+    return {};
+  }
+
+  // Who reaches whom. Units that are imported stand before those that import them in imports_first.
+  void close() {
+    const std::size_t n = program_.units.size();
+    program_.reaches.assign(n, std::vector<bool>(n, false));
+    for (const std::size_t unit : program_.imports_first) {
+      std::vector<bool>& mine = program_.reaches[unit];
+      for (const std::size_t import : program_.units[unit].imports) {
+        mine[import] = true;
+        for (std::size_t k = 0; k < n; ++k) mine[k] = mine[k] || program_.reaches[import][k];
+      }
+    }
+  }
+
+  const CompileOptions& options_;
+  SourceMap& sources_;
+  Diagnostics& diagnostics_;
+  Program program_;
+  std::map<std::string, std::size_t> known_;
+  std::set<std::string> unreadable_;
+  std::vector<std::size_t> open_;  // the chain of imports that leads here
+};
+
+}  // namespace
+
+std::vector<std::string> import_candidates(const std::string& importing_file, const std::string& text,
+                                           const CompileOptions& options) {
+  if (fs::path(text).is_absolute()) return {text};
+  std::vector<fs::path> folders = {fs::path(importing_file).parent_path()};
+  for (const std::string& dir : options.import_dirs) folders.emplace_back(dir);
+  if (!options.installed_rules.empty()) folders.emplace_back(options.installed_rules);
+  std::vector<std::string> result;
+  for (const fs::path& folder : folders) {
+    std::string path = (folder / text).lexically_normal().string();
+    if (std::find(result.begin(), result.end(), path) == result.end()) result.push_back(std::move(path));
+  }
+  return result;
+}
+
+Program load(const std::string& path, const CompileOptions& options, SourceMap& sources, Diagnostics& diagnostics) {
+  return Loader(options, sources, diagnostics).run(path);
+}
+
+std::optional<ast::File> load_one(const std::string& path, SourceMap& sources, Diagnostics& diagnostics) {
+  RuleFile file = read_rule_file(path);
+  if (!file.ok) {
+    diagnostics.error(file.code, "the rule file " + file.fault).in(path).fix(file.help);
+    return std::nullopt;
+  }
+  const FileId id = sources.add(path, std::move(file.text));
+  return ast::parse(id, sources, diagnostics);
+}
+
+}  // namespace ampc::lang

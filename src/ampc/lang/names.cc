@@ -1,0 +1,311 @@
+#include "ampc/lang/names.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "ampc/diag/codes.h"
+#include "ampc/diag/suggest.h"
+
+namespace ampc::lang {
+
+namespace {
+
+const std::vector<Formal>& formals(const Signature& version, bool results) {
+  return results ? version.outputs : version.inputs;
+}
+
+std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+}  // namespace
+
+std::string spelling(const OpName& op) { return op.domain.empty() ? op.name : op.domain + "::" + op.name; }
+
+Names::Names(const Program& program, const CompileOptions& options, Diagnostics& diagnostics)
+    : program_(program), options_(options), diagnostics_(diagnostics) {
+  for (const Unit& unit : program.units) {
+    for (const ast::Statement& s : unit.file.statements) {
+      if (const auto* alias = std::get_if<ast::Alias>(&s.node)) define(*alias);
+    }
+  }
+}
+
+void Names::define(const ast::Alias& alias) {
+  Definition definition;
+  definition.alias = &alias;
+  const std::string& name = alias.name.text;
+  if (!Schemas::get().versions("", name).empty()) {
+    diagnostics_.error(codes::kAliasHidesOperator, "the alias " + quote(name) + " would hide the operator of that name")
+        .at(alias.name.span)
+        .fix("give it a name that no operator has; frontends' names begin with a small letter");
+    return;
+  }
+  std::set<std::string> parameters;
+  definition.meaning += alias.has_parameters ? "(" : "";
+  for (const ast::Word& p : alias.parameters) {
+    definition.meaning += p.text + ",";
+    if (!parameters.insert(p.text).second) {
+      diagnostics_.error(codes::kDefinedTwice, "the alias " + quote(name) + " lists the parameter " + quote(p.text) + " twice")
+          .at(p.span);
+    }
+  }
+  std::set<std::string> bound;
+  for (const ast::AliasTarget& t : alias.targets) {
+    auto target = this->target(t.op);
+    if (!target) {
+      report_unknown(t.op);
+      continue;
+    }
+    target->alias = &alias;
+    for (const ast::Binding& b : t.bindings) {
+      if (!parameters.contains(b.parameter.text)) {
+        diagnostics_.error(codes::kUnknownParameter, quote(name) + " has no parameter " + quote(b.parameter.text))
+            .at(b.parameter.span, did_you_mean(b.parameter.text, {parameters.begin(), parameters.end()}))
+            .also(alias.name.span, "the alias");
+        continue;
+      }
+      Target plain = *target;
+      plain.alias = nullptr;
+      const auto ref = operand(plain, {std::nullopt, b.formal.text, b.formal.span}, false);
+      if (!ref) continue;
+      if (!target->parameters.emplace(b.parameter.text, b.formal.text).second) {
+        diagnostics_.error(codes::kDefinedTwice, "the parameter " + quote(b.parameter.text) + " stands for two operands of " +
+                                                     spelling(target->op))
+            .at(b.parameter.span);
+      }
+      bound.insert(b.parameter.text);
+    }
+    definition.meaning += ")=" + spelling(target->op);
+    for (const auto& [parameter, formal] : target->parameters) definition.meaning += " " + formal + ":" + parameter;
+    definition.targets.push_back(std::move(*target));
+  }
+  const auto [it, fresh] = aliases_.try_emplace(name, std::move(definition));
+  if (fresh) return;
+  if (it->second.meaning == definition.meaning) return;  // two frontends agree
+  diagnostics_.error(codes::kDefinedTwice, "the alias " + quote(name) + " has two meanings")
+      .at(alias.name.span, "here it means something else")
+      .also(it->second.alias->name.span, "and here")
+      .fix("import one of the two files, or rename one alias");
+}
+
+std::optional<Target> Names::target(const ast::Op& op) const {
+  const Schemas& schemas = Schemas::get();
+  Target result;
+  result.op = {op.domain, op.name};
+  result.versions = schemas.versions(op.domain, op.name);
+  if (!result.versions.empty()) return result;
+  // Domains that onnx has no schemas for are taken as they stand.
+  if (op.qualified && !schemas.has_domain(op.domain)) return result;
+  return std::nullopt;
+}
+
+std::vector<Target> Names::operators(const ast::Op& op) const {
+  if (!op.qualified) {
+    if (const auto it = aliases_.find(op.name); it != aliases_.end()) return it->second.targets;
+  }
+  if (auto one = target(op)) return {std::move(*one)};
+  report_unknown(op);
+  return {};
+}
+
+void Names::report_unknown(const ast::Op& op) const {
+  const Schemas& schemas = Schemas::get();
+  std::string message = "no operator is called " + quote(op.name);
+  if (op.qualified) message = "the domain " + quote(op.domain.empty() ? "ai.onnx" : op.domain) + " has no operator " + quote(op.name);
+  auto& d = diagnostics_.error(codes::kUnknownOperator, message).at(op.span);
+  std::vector<std::string_view> names = schemas.operators(op.domain);
+  if (!op.qualified) {
+    for (const auto& [name, definition] : aliases_) names.push_back(name);
+  }
+  for (const std::string_view domain : schemas.domains()) {
+    if (domain == op.domain || schemas.versions(domain, op.name).empty()) continue;
+    d.fix("the domain '" + std::string(domain.empty() ? "ai.onnx" : domain) + "' has one: write " +
+          (domain.empty() ? op.name : std::string(domain) + "::" + op.name));
+    return;
+  }
+  if (op.qualified && aliases_.contains(op.name)) d.note("an alias has this name, but belongs to no domain");
+  std::string file;
+  if (!op.qualified && offered_elsewhere(op.name, &file)) {
+    d.fix("it is an alias that " + file + " defines: import \"" + file + "\"");
+    return;
+  }
+  d.label = did_you_mean(op.name, names);
+  if (!d.label.empty() || op.qualified) return;
+  const bool capital = op.name[0] >= 'A' && op.name[0] <= 'Z';  // as every operator's name begins
+  d.fix(capital ? "an operator of another domain is written with it: com.microsoft::" + op.name
+                : "write the ONNX operator's name, or define what this stands for: alias " + op.name + " = ...");
+}
+
+bool Names::offered_elsewhere(const std::string& name, std::string* file) const {
+  namespace fs = std::filesystem;
+  std::vector<std::string> folders;
+  if (!program_.units.empty()) folders.push_back(fs::path(program_.units[0].path).parent_path().string());
+  folders.insert(folders.end(), options_.import_dirs.begin(), options_.import_dirs.end());
+  if (!options_.installed_rules.empty()) folders.push_back(options_.installed_rules);
+  for (const std::string& folder : folders) {
+    std::vector<std::string> files;
+    std::error_code error;
+    const fs::path frontends = (folder.empty() ? fs::path(".") : fs::path(folder)) / "frontends";
+    for (fs::directory_iterator it(frontends, error), end; !error && it != end; it.increment(error)) {
+      if (it->path().extension() == ".amp") files.push_back(it->path().filename().string());
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::string& candidate : files) {
+      SourceMap sources;
+      Diagnostics ignored;
+      const auto parsed = load_one((frontends / candidate).string(), sources, ignored);
+      if (!parsed) continue;
+      for (const ast::Statement& s : parsed->statements) {
+        const auto* alias = std::get_if<ast::Alias>(&s.node);
+        if (alias == nullptr || alias->name.text != name) continue;
+        *file = "frontends/" + candidate;
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> Names::operand_names(const Target& target, bool results) {
+  std::vector<std::string> names;
+  if (!results && target.has_parameters()) {
+    for (const ast::Word& p : target.alias->parameters) names.push_back(p.text);
+  }
+  for (const Signature* version : target.versions) {
+    for (const Formal& f : formals(*version, results)) names.push_back(f.name);
+  }
+  std::vector<std::string> unique;
+  for (std::string& name : names) {
+    if (std::find(unique.begin(), unique.end(), name) == unique.end()) unique.push_back(std::move(name));
+  }
+  return unique;
+}
+
+std::vector<std::string> Names::attribute_names(const Target& target) {
+  std::set<std::string> names;
+  for (const Signature* version : target.versions) {
+    for (const AttrFormal& a : version->attributes) names.insert(a.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::optional<std::string> Names::formal(const Target& target, const std::string& name, bool results) {
+  if (!results && target.has_parameters()) {
+    if (const auto it = target.parameters.find(name); it != target.parameters.end()) return it->second;
+    for (const ast::Word& p : target.alias->parameters) {
+      if (p.text == name) return std::nullopt;  // stands for nothing here
+    }
+  }
+  for (const Signature* version : target.versions) {
+    for (const Formal& f : formals(*version, results)) {
+      if (f.name == name) return name;
+    }
+  }
+  return std::nullopt;
+}
+
+const AttrFormal* Names::attribute(const Target& target, const std::string& name) {
+  for (auto it = target.versions.rbegin(); it != target.versions.rend(); ++it) {
+    if (const AttrFormal* a = (*it)->attribute(name)) return a;
+  }
+  return nullptr;
+}
+
+const Formal* Names::find_formal(const Signature& version, const OperandRef& ref, bool results) {
+  if (ref.position >= 0) {
+    const auto position = static_cast<std::size_t>(ref.position);
+    return results ? version.output(position) : version.input(position);
+  }
+  for (const Formal& f : formals(version, results)) {
+    if (f.name == ref.name) return &f;
+  }
+  return nullptr;
+}
+
+std::optional<OperandRef> Names::operand(const Target& target, const ast::Operand& operand, bool results) const {
+  const std::string what = results ? "result" : "operand";
+  const std::string op = spelling(target.op);
+  OperandRef ref{-1, operand.name, operand.span};
+
+  if (!results && target.has_parameters()) {
+    const std::vector<ast::Word>& list = target.alias->parameters;
+    const std::string& alias = target.alias->name.text;
+    if (operand.position) {
+      if (*operand.position < 1 || *operand.position > static_cast<std::int64_t>(list.size())) {
+        auto& d = diagnostics_.error(codes::kNoSuchPosition, quote(alias) + " has no argument " + std::to_string(*operand.position))
+                      .at(operand.span);
+        std::vector<std::string> names;
+        for (const ast::Word& p : list) names.push_back(p.text);
+        d.fix(list.empty() ? "its alias lists no parameters" : "its arguments, counted from 1, are " + list_of(names, false, "and"));
+        d.also(target.alias->name.span, "the alias");
+        return std::nullopt;
+      }
+      ref.name = list[static_cast<std::size_t>(*operand.position - 1)].text;
+    }
+    const bool listed = std::any_of(list.begin(), list.end(), [&](const ast::Word& p) { return p.text == ref.name; });
+    if (listed) {
+      if (const auto it = target.parameters.find(ref.name); it != target.parameters.end()) {
+        ref.name = it->second;
+        return ref;
+      }
+      std::vector<std::string> bound;
+      for (const ast::Word& p : list) {
+        if (target.parameters.contains(p.text)) bound.push_back(p.text);
+      }
+      auto& d = diagnostics_.error(codes::kUnboundParameter, "the parameter " + quote(ref.name) + " of " + quote(alias) +
+                                                                 " stands for no operand of " + op)
+                    .at(operand.span)
+                    .also(target.alias->name.span, "the alias");
+      if (!bound.empty()) d.fix("those that do are " + list_of(bound, false, "and"));
+      return std::nullopt;
+    }
+  }
+
+  if (!target.known()) {
+    if (operand.position) {
+      ref.position = static_cast<int>(*operand.position - 1);
+      if (ref.position >= 0) return ref;
+      diagnostics_.error(codes::kNoSuchPosition, what + "s are counted from 1").at(operand.span);
+      return std::nullopt;
+    }
+    diagnostics_.error(codes::kNeedsPosition, "no schema tells the " + what + "s of " + op + " by name")
+        .at(operand.span)
+        .fix("write its position, counted from 1");
+    return std::nullopt;
+  }
+
+  if (operand.position && (target.alias == nullptr || !target.has_parameters() || results)) {
+    if (*operand.position >= 1) {
+      ref.position = static_cast<int>(*operand.position - 1);
+      ref.name.clear();
+      for (const Signature* version : target.versions) {
+        if (find_formal(*version, ref, results) != nullptr) return ref;
+      }
+    }
+    std::size_t most = 0;
+    for (const Signature* version : target.versions) most = std::max(most, formals(*version, results).size());
+    auto& d = diagnostics_.error(codes::kNoSuchPosition, op + " has no " + what + " " + std::to_string(*operand.position)).at(operand.span);
+    if (most == 0) {
+      d.fix("it has no " + what + "s at all");
+    } else {
+      std::vector<std::string> names;
+      for (const Formal& f : formals(*target.versions.back(), results)) names.push_back(f.name);
+      d.fix("its " + what + "s, counted from 1, are " + list_of(names, false, "and"));
+    }
+    return std::nullopt;
+  }
+
+  if (formal(target, ref.name, results)) return ref;
+  auto& d = diagnostics_.error(codes::kUnknownOperand, op + " has no " + what + " " + quote(ref.name)).at(operand.span);
+  const std::vector<std::string> names = operand_names(target, results);
+  d.label = did_you_mean(ref.name, names);
+  if (const AttrFormal* a = results ? nullptr : attribute(target, ref.name)) {
+    d.label = "this is an attribute";
+    d.note(quote(a->name) + " is no tensor: no role applies to it");
+  } else if (d.label.empty() && !names.empty()) {
+    d.fix("its " + what + "s are " + list_of(names, false, "and"));
+  }
+  return std::nullopt;
+}
+
+}  // namespace ampc::lang

@@ -1,0 +1,81 @@
+#include "ampc/diag/codes.h"
+#include "ampc/lang/ast.h"
+#include "ampc/lang/syntax.h"
+#include "ampc/lang/tree_builder.h"
+
+namespace ampc::lang::ast {
+
+namespace {
+
+constexpr std::string_view kVersion = "1";  // of the language
+
+using syntax::AmpLexer;
+
+// Another version may have another grammar: nothing after its first line is worth reading.
+bool known_version(antlr4::CommonTokenStream& tokens, const syntax::Places& places, Diagnostics& diagnostics) {
+  if (tokens.size() < 2 || tokens.get(0)->getType() != AmpLexer::AMP || tokens.get(1)->getType() != AmpLexer::NUMBER) {
+    return true;  // reported as a syntax error, or below
+  }
+  const antlr4::Token* number = tokens.get(1);
+  if (number->getText() == kVersion) return true;
+  diagnostics.error(codes::kUnknownVersion, "version " + number->getText() + " of the rule language is not known")
+      .at(places.of(number))
+      .fix("this compiler knows version " + std::string(kVersion));
+  return false;
+}
+
+// `amp 1` stands first, and nowhere else.
+void check_place_of_version(const File& file, bool begins_with_amp, Diagnostics& diagnostics) {
+  bool first = true;
+  if (file.statements.empty() && !begins_with_amp && !diagnostics.failed()) {
+    diagnostics.error(codes::kNoVersion, "the file says nothing").at({file.id, 0, 0}).fix("a rule file begins with 'amp 1'");
+  }
+  for (const Statement& s : file.statements) {
+    const auto* version = std::get_if<Version>(&s.node);
+    if (version != nullptr && !first) {
+      diagnostics.error(codes::kMisplaced, "the version stands once, at the head of the file").at(s.span);
+    }
+    if (first && version == nullptr && !begins_with_amp) {
+      diagnostics.error(codes::kNoVersion, "the file does not say which version of the rule language it is in")
+          .at(s.keyword)
+          .fix("write 'amp 1' before the first statement");
+    }
+    first = false;
+  }
+}
+
+}  // namespace
+
+File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
+  File file{id, {}};
+  const std::string_view text = sources.text(id);
+  const syntax::Places places(id, text);
+  antlr4::ANTLRInputStream input(std::string{text});
+  syntax::AmpLexer lexer(&input);
+  lexer.removeErrorListeners();
+  antlr4::CommonTokenStream tokens(&lexer);
+  tokens.fill();
+  syntax::FaultyLines faulty;
+  if (!known_version(tokens, places, diagnostics) || !syntax::check_tokens(tokens, places, diagnostics, faulty)) return file;
+
+  syntax::AmpParser parser(&tokens);
+  parser.removeErrorListeners();
+  // Most files have no mistake: the quick way first.
+  syntax::AmpParser::FileContext* tree = nullptr;
+  parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
+  parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
+  try {
+    tree = parser.file();
+  } catch (const antlr4::ParseCancellationException&) {
+    tokens.seek(0);
+    parser.reset();
+    parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::LL);
+    parser.setErrorHandler(std::make_shared<syntax::StatementRecovery>(places, diagnostics, faulty));
+    tree = parser.file();
+  }
+  file.statements = syntax::build(tree->statement(), places, diagnostics);
+  check_place_of_version(file, tokens.size() != 0 && tokens.get(0)->getType() == AmpLexer::AMP, diagnostics);
+  return file;
+}
+
+}  // namespace ampc::lang::ast

@@ -1,0 +1,290 @@
+// `where` clauses: names become operands or attributes, and both sides of a comparison must go together.
+#include <algorithm>
+#include <cmath>
+
+#include "ampc/diag/codes.h"
+#include "ampc/diag/suggest.h"
+#include "ampc/lang/draft.h"
+
+namespace ampc::lang {
+
+namespace {
+
+std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::vector<std::string> type_names() {
+  std::vector<std::string> names;
+  for (unsigned t = 1; t <= static_cast<unsigned>(ElemType::bfloat16); ++t) {
+    names.emplace_back(short_name(static_cast<ElemType>(t)));
+  }
+  return names;
+}
+
+// What a side of a comparison can be compared with.
+enum class Sort { number, text, type, operand };
+
+struct Side {
+  Term term;
+  Sort sort = Sort::number;
+};
+
+class Resolver {
+ public:
+  Resolver(const Target& target, const Names& names, Diagnostics& diagnostics)
+      : target_(target), names_(names), diagnostics_(diagnostics) {}
+
+  std::optional<Predicate> run(const ast::Predicate& p) {
+    Predicate result;
+    result.span = p.span;
+    switch (p.kind) {
+      case ast::Predicate::Kind::all:
+      case ast::Predicate::Kind::any:
+      case ast::Predicate::Kind::none_of:
+        result.kind = p.kind == ast::Predicate::Kind::all   ? Predicate::Kind::all
+                      : p.kind == ast::Predicate::Kind::any ? Predicate::Kind::any
+                                                            : Predicate::Kind::none_of;
+        for (const ast::Predicate& part : p.parts) {
+          auto one = run(part);
+          if (one) {
+            result.parts.push_back(std::move(*one));
+          } else {
+            failed_ = true;
+          }
+        }
+        break;
+      case ast::Predicate::Kind::is:
+        if (!property(p, &result)) return std::nullopt;
+        break;
+      case ast::Predicate::Kind::compare:
+        if (!compare(p, &result)) return std::nullopt;
+        break;
+    }
+    if (failed_) return std::nullopt;
+    return result;
+  }
+
+ private:
+  bool property(const ast::Predicate& p, Predicate* result) {
+    const std::string& word = p.property.text;
+    if (word == "weight") {
+      result->kind = Predicate::Kind::is_weight;
+    } else if (word == "constant") {
+      result->kind = Predicate::Kind::is_constant;
+    } else if (word == "given") {
+      result->kind = Predicate::Kind::is_given;
+    } else {
+      auto& d = diagnostics_.error(codes::kUnknownProperty, "no operand is " + quote(word)).at(p.property.span);
+      d.label = did_you_mean(word, std::vector<std::string>{"weight", "constant", "given"});
+      d.fix("an operand is 'weight' (stored with the model), 'constant' or 'given' (not left out)");
+      return false;
+    }
+    ast::Operand operand;
+    operand.span = p.left.span;
+    if (p.left.kind == ast::Term::Kind::name) {
+      operand.name = p.left.name.text;
+    } else if (p.left.kind == ast::Term::Kind::number && p.left.number.whole) {
+      operand.position = static_cast<std::int64_t>(p.left.number.value);
+    } else {
+      diagnostics_.error(codes::kBadComparison, "only an operand can be " + quote(word)).at(p.left.span);
+      return false;
+    }
+    auto ref = names_.operand(target_, operand, false);
+    if (!ref) return false;
+    result->operand = std::move(*ref);
+    return true;
+  }
+
+  bool compare(const ast::Predicate& p, Predicate* result) {
+    const bool types = is_type_call(p.left) || is_type_call(p.right);
+    if (is_bare_text(p.left, p.right) || is_bare_text(p.right, p.left)) return false;
+    auto left = side(p.left, types);
+    auto right = side(p.right, types);
+    if (!left || !right) return false;
+    if (left->sort != right->sort) return mismatch(p, *left, *right);
+    const bool order = p.op != Predicate::Op::eq && p.op != Predicate::Op::ne;
+    if (order && left->sort != Sort::number) {
+      diagnostics_.error(codes::kBadComparison, std::string(plural(left->sort)) + " are equal or not; '" +
+                                                    std::string(ast::spelling(p.op)) + "' has no meaning for them")
+          .at(p.span);
+      return false;
+    }
+    if (left->term.kind == Term::Kind::number && right->term.kind == Term::Kind::number) {
+      diagnostics_.error(codes::kBadComparison, "this compares two numbers and says nothing of the node").at(p.span);
+      return false;
+    }
+    result->kind = Predicate::Kind::compare;
+    result->op = p.op;
+    result->left = std::move(left->term);
+    result->right = std::move(right->term);
+    return true;
+  }
+
+  // `auto_pad == SAME_UPPER`: the quotes are missing.
+  bool is_bare_text(const ast::Term& attribute, const ast::Term& text) {
+    if (attribute.kind != ast::Term::Kind::name || text.kind != ast::Term::Kind::name) return false;
+    const AttrFormal* a = Names::attribute(target_, attribute.name.text);
+    const std::string& word = text.name.text;
+    if (a == nullptr || a->kind != AttrKind::string || word == "opset" || Names::formal(target_, word, false) ||
+        Names::attribute(target_, word) != nullptr) {
+      return false;
+    }
+    diagnostics_.error(codes::kBadComparison, "a text stands in quotes").at(text.span).fix("write \"" + word + "\"");
+    return true;
+  }
+
+  static bool is_type_call(const ast::Term& t) { return t.kind == ast::Term::Kind::call && t.name.text == "type"; }
+
+  static std::string_view plural(Sort sort) {
+    constexpr std::string_view words[] = {"numbers", "texts", "types", "operands"};
+    return words[static_cast<std::size_t>(sort)];
+  }
+
+  static std::string_view single(Sort sort) {
+    constexpr std::string_view words[] = {"a number", "a text", "a type", "an operand"};
+    return words[static_cast<std::size_t>(sort)];
+  }
+
+  bool mismatch(const ast::Predicate& p, const Side& left, const Side& right) {
+    auto& d = diagnostics_.error(codes::kBadComparison, std::string(single(left.sort)) + " is compared with " +
+                                                            std::string(single(right.sort)))
+                  .at(p.span);
+    if (left.sort == Sort::operand || right.sort == Sort::operand) {
+      const std::string name = print(left.sort == Sort::operand ? left.term.operand : right.term.operand);
+      d.fix("of an operand one can ask rank(" + name + "), dim(" + name + ", 0), size(" + name + "), type(" + name + ") or '" +
+            name + " is weight'");
+    } else if (left.sort == Sort::type || right.sort == Sort::type) {
+      d.fix("types are written without quotes: type(X) == fp32");
+    }
+    return false;
+  }
+
+  std::optional<Side> side(const ast::Term& t, bool types) {
+    switch (t.kind) {
+      case ast::Term::Kind::number: {
+        Side s;
+        s.term.number = t.number.percent ? t.number.value / 100 : t.number.value;
+        return s;
+      }
+      case ast::Term::Kind::text: {
+        Side s{{}, Sort::text};
+        s.term.kind = Term::Kind::text;
+        s.term.text = t.text;
+        return s;
+      }
+      case ast::Term::Kind::call:
+        return call(t);
+      case ast::Term::Kind::name:
+        break;
+    }
+    return name(t, types);
+  }
+
+  std::optional<Side> call(const ast::Term& t) {
+    Side s;
+    const std::string& f = t.name.text;
+    if (f == "rank") {
+      s.term.kind = Term::Kind::rank;
+    } else if (f == "dim") {
+      s.term.kind = Term::Kind::dim;
+    } else if (f == "size") {
+      s.term.kind = Term::Kind::size;
+    } else if (f == "type") {
+      s.term.kind = Term::Kind::type;
+      s.sort = Sort::type;
+    } else {
+      auto& d = diagnostics_.error(codes::kUnknownProperty, "nothing is called " + quote(f + "(...)")).at(t.name.span);
+      d.label = did_you_mean(f, std::vector<std::string>{"rank", "dim", "size", "type"});
+      if (d.label.empty()) d.fix("of an operand one can ask rank(X), dim(X, 0), size(X) and type(X)");
+      return std::nullopt;
+    }
+    if (t.index.has_value() != (s.term.kind == Term::Kind::dim)) {
+      diagnostics_.error(codes::kBadComparison, s.term.kind == Term::Kind::dim ? "which dimension?"
+                                                                               : quote(f) + " takes an operand alone")
+          .at(t.span)
+          .fix(s.term.kind == Term::Kind::dim ? "write dim(X, 0) for the first, dim(X, -1) for the last"
+                                              : "write " + f + "(" + (t.operand.name.empty() ? "X" : t.operand.name) + ")");
+      return std::nullopt;
+    }
+    if (t.index) {
+      if (!t.index->whole || std::abs(t.index->value) > 64) {
+        diagnostics_.error(codes::kBadNumber, "a dimension is a whole number").at(t.index->span);
+        return std::nullopt;
+      }
+      s.term.number = t.index->value;
+    }
+    auto ref = names_.operand(target_, t.operand, false);
+    if (!ref) return std::nullopt;
+    s.term.operand = std::move(*ref);
+    return s;
+  }
+
+  std::optional<Side> name(const ast::Term& t, bool types) {
+    const std::string& word = t.name.text;
+    Side s;
+    if (types) {
+      const std::vector<std::string> known = type_names();
+      s.sort = Sort::type;
+      s.term.kind = Term::Kind::text;
+      s.term.text = word;
+      if (std::find(known.begin(), known.end(), word) != known.end()) return s;
+      auto& d = diagnostics_.error(codes::kUnknownName, "no type is called " + quote(word)).at(t.span);
+      d.label = did_you_mean(word, known);
+      if (d.label.empty()) d.fix("types are " + list_of(known, false, "and"));
+      return std::nullopt;
+    }
+    if (word == "opset") {
+      s.term.kind = Term::Kind::opset;
+      return s;
+    }
+    if (auto formal = Names::formal(target_, word, false)) {
+      s.sort = Sort::operand;
+      s.term.kind = Term::Kind::operand;
+      s.term.operand = {-1, std::move(*formal), t.span};
+      return s;
+    }
+    s.term.kind = Term::Kind::attribute;
+    s.term.name = word;
+    if (!target_.known()) return s;
+    const AttrFormal* attribute = Names::attribute(target_, word);
+    if (attribute == nullptr) return unknown_name(t);
+    if (attribute->kind == AttrKind::integer || attribute->kind == AttrKind::floating) return s;
+    if (attribute->kind == AttrKind::string) {
+      s.sort = Sort::text;
+      return s;
+    }
+    diagnostics_.error(codes::kBadComparison, "the attribute " + quote(word) + " of " + spelling(target_.op) +
+                                                  " is neither a number nor a text")
+        .at(t.span);
+    return std::nullopt;
+  }
+
+  std::optional<Side> unknown_name(const ast::Term& t) {
+    const std::string& word = t.name.text;
+    auto& d = diagnostics_.error(codes::kUnknownName, spelling(target_.op) + " has neither an operand nor an attribute " + quote(word))
+                  .at(t.span);
+    std::vector<std::string> names = Names::operand_names(target_, false);
+    const std::vector<std::string> attributes = Names::attribute_names(target_);
+    names.insert(names.end(), attributes.begin(), attributes.end());
+    d.label = did_you_mean(word, names);
+    if (!d.label.empty()) return std::nullopt;
+    names.clear();
+    for (const Formal& f : target_.versions.back()->inputs) names.push_back(f.name);
+    for (const AttrFormal& a : target_.versions.back()->attributes) names.push_back(a.name);
+    d.fix(names.empty() ? "it has none at all" : "it has " + list_of(names, false, "and"));
+    return std::nullopt;
+  }
+
+  const Target& target_;
+  const Names& names_;
+  Diagnostics& diagnostics_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+std::optional<Predicate> resolve_predicate(const ast::Predicate& predicate, const Target& target, const Names& names,
+                                           Diagnostics& diagnostics) {
+  return Resolver(target, names, diagnostics).run(predicate);
+}
+
+}  // namespace ampc::lang

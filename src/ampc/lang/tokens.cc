@@ -1,0 +1,135 @@
+// Faults that show in the letters alone.
+#include <algorithm>
+
+#include "ampc/diag/codes.h"
+#include "ampc/diag/utf8.h"
+#include "ampc/lang/syntax.h"
+
+namespace ampc::lang::syntax {
+
+namespace {
+
+// Enough for any rule file, and far from where recursion would meet the end of the stack.
+constexpr int kDeepest = 64;
+
+std::string help_for(std::string_view text) {
+  if (text[0] == ';') return "statements need no terminator: leave it out";
+  if (text[0] == '\'' || text[0] == '`') return "names and patterns stand in double quotes: \"...\"";
+  if (text[0] == '&') return "write 'and'";
+  if (text[0] == '|') return "write 'or'; in a pattern in quotes, alternatives are {a,b}";
+  if (text[0] == '!') return "write 'not'";
+  if (text[0] == ']') return "a range of nodes is half open: nodes [1,3)";
+  if (text[0] == '.') return "a range of numbers belongs into a pattern: \"layer.{0..3}\"";
+  return {};
+}
+
+// "\xe2\x80\x9c" is shown as it is, a control character as its number.
+std::string shown(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first >= 0x20 && first != 0x7f) return "'" + std::string(text) + "'";
+  constexpr std::string_view digits = "0123456789abcdef";
+  return std::string("\\x") + digits[first >> 4U] + digits[first & 15U];
+}
+
+}  // namespace
+
+Places::Places(FileId file, std::string_view text) : file_(file), size_(static_cast<std::uint32_t>(text.size())) {
+  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return;
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    if (utf8::begins(text[i])) offsets_.push_back(i);
+  }
+}
+
+std::uint32_t Places::offset(std::size_t code_point) const {
+  if (offsets_.empty()) return std::min(static_cast<std::uint32_t>(code_point), size_);
+  return code_point < offsets_.size() ? offsets_[code_point] : size_;
+}
+
+Span Places::of(const antlr4::Token* token) const { return of(token, token); }
+
+Span Places::of(const antlr4::Token* first, const antlr4::Token* last) const {
+  const std::uint32_t begin = offset(first->getStartIndex());
+  if (last->getType() == antlr4::Token::EOF) return {file_, begin, begin};
+  return {file_, begin, std::max(begin, offset(last->getStopIndex() + 1))};
+}
+
+Span Places::of(const antlr4::ParserRuleContext* tree) const {
+  return of(tree->start, tree->stop == nullptr ? tree->start : tree->stop);
+}
+
+bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagnostics& diagnostics, FaultyLines& faulty) {
+  std::set<std::pair<std::size_t, std::string>> strays;  // once a line
+  int braces = 0;
+  int parentheses = 0;
+  const std::vector<antlr4::Token*> list = tokens.getTokens();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    auto* token = dynamic_cast<antlr4::WritableToken*>(list[i]);
+    if (token == nullptr) continue;
+    const Span span = places.of(token);
+    switch (token->getType()) {
+      case AmpLexer::OPEN_STRING:
+        diagnostics.error(codes::kOpenString, "this string is not closed")
+            .at(span)
+            .fix("end it with \" on the same line");
+        token->setType(AmpLexer::STRING);
+        faulty.insert(token->getLine());
+        break;
+      case AmpLexer::OPEN_REGEX:
+        diagnostics.error(codes::kOpenString, "this regular expression is not closed")
+            .at(span)
+            .fix("end it with / on the same line; a / inside is written \\/");
+        token->setType(AmpLexer::REGEX);
+        faulty.insert(token->getLine());
+        break;
+      case AmpLexer::SLASH_COMMENT:
+        diagnostics.error(codes::kForeignComment, "comments begin with '#'").at(span);
+        token->setChannel(antlr4::Token::HIDDEN_CHANNEL);
+        break;
+      case AmpLexer::STRAY: {
+        // Neighbours that are alike ("&&", ";;") are one mistake.
+        std::size_t last = i;
+        while (last + 1 < list.size() && list[last + 1]->getType() == AmpLexer::STRAY &&
+               list[last + 1]->getText() == token->getText() &&
+               list[last + 1]->getStartIndex() == list[last]->getStopIndex() + 1) {
+          ++last;
+        }
+        for (std::size_t k = i; k <= last; ++k) {
+          if (auto* stray = dynamic_cast<antlr4::WritableToken*>(list[k])) {
+            stray->setChannel(antlr4::Token::HIDDEN_CHANNEL);
+          }
+        }
+        std::string text = token->getText();
+        for (std::size_t k = i + 1; k <= last; ++k) text += list[k]->getText();
+        if (strays.emplace(token->getLine(), text).second) {
+          diagnostics.error(codes::kBadCharacter, shown(text) + " has no meaning in a rule file")
+              .at(places.of(token, list[last]))
+              .fix(help_for(text));
+        }
+        faulty.insert(token->getLine());
+        i = last;
+        break;
+      }
+      case AmpLexer::LBRACE:
+        ++braces;
+        break;
+      case AmpLexer::LPAREN:
+        ++parentheses;
+        break;
+      case AmpLexer::RBRACE:
+        braces = std::max(0, braces - 1);
+        break;
+      case AmpLexer::RPAREN:
+        parentheses = std::max(0, parentheses - 1);
+        break;
+      default:
+        break;
+    }
+    if (braces > kDeepest || parentheses > kDeepest) {
+      diagnostics.error(codes::kTooDeep, "nested more than " + std::to_string(kDeepest) + " deep").at(span);
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace ampc::lang::syntax

@@ -1,0 +1,393 @@
+#include "ampc/lang/tree_builder.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "ampc/diag/codes.h"
+
+namespace ampc::lang::syntax {
+
+namespace {
+
+using P = AmpParser;
+
+class Builder {
+ public:
+  Builder(const Places& places, Diagnostics& diagnostics) : places_(places), diagnostics_(diagnostics) {}
+
+  std::vector<ast::Statement> statements(const std::vector<P::StatementContext*>& trees) {
+    std::vector<ast::Statement> result;
+    for (P::StatementContext* tree : trees) {
+      // A body that is not closed was read all the same.
+      if (tree->exception != nullptr && body_of(tree) == nullptr) continue;
+      auto node = statement(tree);
+      if (!node) continue;
+      result.push_back({std::move(*node), places_.of(tree), places_.of(tree->start)});
+    }
+    return result;
+  }
+
+ private:
+  using Node = ast::Statement::Node;
+
+  static P::BodyContext* body_of(P::StatementContext* s) {
+    if (auto* t = s->scope()) return t->body();
+    if (auto* t = s->block()) return t->body();
+    if (auto* t = s->level()) return t->body();
+    return nullptr;
+  }
+
+  std::optional<Node> statement(P::StatementContext* s) {
+    if (auto* t = s->version()) return ast::Version{number(t->NUMBER())};
+    if (auto* t = s->importFile()) return ast::Import{{text_of(t->STRING()), span(t->STRING())}};
+    if (auto* t = s->setting()) return setting(t);
+    if (auto* t = s->io()) return io(t);
+    if (auto* t = s->level()) return level(t);
+    if (auto* t = s->levelPart()) return level_part(t);
+    if (auto* t = s->list()) return list(t, false);
+    if (auto* t = s->bounded()) return ast::Bounded{ops(t->operators())};
+    if (auto* t = s->overriding()) return t->list() != nullptr ? Node(list(t->list(), true)) : Node(role(t->role(), true));
+    if (auto* t = s->role()) return role(t, false);
+    if (auto* t = s->alias()) return alias(t);
+    if (auto* t = s->tensorRule()) {
+      return name_rule(ast::NameRule::Kind::tensor, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->STORE(), t->word());
+    }
+    if (auto* t = s->nodeRule()) {
+      return name_rule(ast::NameRule::Kind::node, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->ID(), t->word());
+    }
+    if (auto* t = s->guardRule()) return name_rule(ast::NameRule::Kind::guard, t->pattern(), nullptr, nullptr);
+    if (auto* t = s->weightRule()) return weight(t);
+    if (auto* t = s->scope()) return ast::Scope{patterns(t->pattern()), statements(t->body()->statement())};
+    if (auto* t = s->block()) return block(t);
+    return std::nullopt;
+  }
+
+  ast::Setting setting(P::SettingContext* t) {
+    if (t->ON() != nullptr) {
+      return {{"on conflict", places_.of(t->ON()->getSymbol(), t->CONFLICT()->getSymbol())}, word(t->choice())};
+    }
+    const ast::Word key{t->start->getText(), places_.of(t->start)};
+    return {key, t->toggle() != nullptr ? word(t->toggle()) : word(t->word())};
+  }
+
+  Node io(P::IoContext* t) {
+    if (t->pattern().empty()) return ast::Setting{token(t->IO()), word(t->word())};
+    return ast::IoRule{word(t->word()), patterns(t->pattern())};
+  }
+
+  Node level(P::LevelContext* t) {
+    if (t->body() == nullptr) return ast::Setting{token(t->LEVEL()), word(t->word())};
+    return ast::LevelDefinition{word(t->word()), statements(t->body()->statement())};
+  }
+
+  ast::LevelPart level_part(P::LevelPartContext* t) {
+    return {{t->start->getText(), places_.of(t->start)}, t->word() == nullptr ? ast::Word{} : word(t->word())};
+  }
+
+  ast::List list(P::ListContext* t, bool overriding) {
+    ast::List result;
+    result.overriding = overriding;
+    P::VerdictContext* v = t->verdict();
+    result.verdict = v->ALLOW() != nullptr         ? Verdict::allow
+                     : v->DENY() != nullptr        ? Verdict::deny
+                     : v->FOLLOW() != nullptr      ? Verdict::follow
+                     : v->UNSUPPORTED() != nullptr ? Verdict::unsupported
+                                                   : Verdict::leave;
+    if (t->COLON() != nullptr) {
+      for (P::ListItemContext* item : t->listItem()) {
+        if (item->op() != nullptr) {
+          const ast::Op o = op(item->op());
+          if (o.qualified) {
+            diagnostics_.error(codes::kExpected, "levels and data types stand before ':', not operators").at(o.span);
+          } else {
+            result.qualifiers.levels.push_back({o.name, o.span});
+          }
+        }
+        if (item->lowType() != nullptr) result.qualifiers.dtypes.push_back(word(item->lowType()));
+      }
+      result.ops = ops(t->operators());
+    } else {
+      for (P::ListItemContext* item : t->listItem()) {
+        if (item->op() != nullptr) result.ops.push_back(op(item->op()));
+        if (item->lowType() != nullptr) {
+          const ast::Word type = word(item->lowType());
+          diagnostics_.error(codes::kExpected, "'" + type.text + "' is a data type, not an operator")
+              .at(type.span)
+              .fix("data types stand before the operators, with a colon: " + std::string(ast::spelling(result.verdict)) + " " +
+                   type.text + ": Exp");
+        }
+      }
+    }
+    if (t->predicate() != nullptr) result.where = predicate(t->predicate());
+    return result;
+  }
+
+  ast::Role role(P::RoleContext* t, bool overriding) {
+    ast::Role result;
+    result.overriding = overriding;
+    P::RoleOperatorsContext* names = t->roleOperators();
+    auto* head = names->ID() != nullptr ? names->ID() : names->QNAME();
+    result.ops.push_back(op(head->getSymbol()));
+    for (P::OpContext* o : names->op()) result.ops.push_back(op(o));
+    if (t->qualifiers() != nullptr) {
+      for (P::QualifierContext* q : t->qualifiers()->qualifier()) {
+        if (q->ID() != nullptr) result.qualifiers.levels.push_back(token(q->ID()));
+        if (q->opWord() != nullptr) result.qualifiers.levels.push_back(word(q->opWord()));
+        if (q->lowType() != nullptr) result.qualifiers.dtypes.push_back(word(q->lowType()));
+      }
+    }
+    result.results = t->RESULT() != nullptr;
+    result.operands.every = t->operands()->STAR() != nullptr;
+    result.operands.span = places_.of(t->operands());
+    for (P::OperandContext* o : t->operands()->operand()) result.operands.list.push_back(operand(o));
+    P::ActionContext* a = t->action();
+    if (a->KEEP() != nullptr) {
+      result.action = RoleAction::keep_fp32;
+      result.type = word(a->word());
+    } else if (a->STORE() != nullptr) {
+      result.action = RoleAction::store_fp32;
+      result.type = word(a->word());
+    } else if (a->SATURATE() != nullptr) {
+      result.action = RoleAction::saturate;
+    } else if (a->FROM() != nullptr) {
+      result.action = RoleAction::exact_from_integers;
+      result.from = word(a->word());
+    } else {
+      result.action = RoleAction::exact;
+    }
+    return result;
+  }
+
+  ast::Alias alias(P::AliasContext* t) {
+    ast::Alias result;
+    result.name = word(t->aliasName());
+    result.has_parameters = t->LPAREN() != nullptr;
+    if (t->parameters() != nullptr) {
+      for (P::NameContext* n : t->parameters()->name()) result.parameters.push_back(word(n));
+    }
+    for (P::AliasTargetContext* target : t->aliasTarget()) {
+      ast::AliasTarget one{op(target->op()), {}};
+      for (P::BindingContext* b : target->binding()) one.bindings.push_back({word(b->name(0)), word(b->name(1))});
+      result.targets.push_back(std::move(one));
+    }
+    return result;
+  }
+
+  ast::NameRule name_rule(ast::NameRule::Kind kind, const std::vector<P::PatternContext*>& list,
+                          antlr4::tree::TerminalNode* action, P::WordContext* type) {
+    return {kind, patterns(list), action == nullptr ? ast::Word{} : token(action), type == nullptr ? ast::Word{} : word(type)};
+  }
+
+  Node weight(P::WeightRuleContext* t) {
+    if (t->WHERE() == nullptr) return name_rule(ast::NameRule::Kind::weight, t->pattern(), t->KEEP(), t->word());
+    return ast::WeightCondition{term(t->term(0)), term(t->term(1)), comparison(t->comparator()), word(t->word())};
+  }
+
+  ast::Block block(P::BlockContext* t) {
+    ast::Block result;
+    result.path = {text_of(t->STRING()), span(t->STRING())};
+    result.has_range = t->NODES() != nullptr;
+    if (result.has_range) {
+      result.first = number(t->NUMBER(0));
+      result.last = number(t->NUMBER(1));
+    }
+    result.body = statements(t->body()->statement());
+    return result;
+  }
+
+  ast::Predicate joined(ast::Predicate::Kind kind, std::vector<ast::Predicate> parts, Span place) {
+    if (parts.size() == 1 && kind != ast::Predicate::Kind::none_of) return std::move(parts[0]);
+    ast::Predicate result;
+    result.kind = kind;
+    result.parts = std::move(parts);
+    result.span = place;
+    return result;
+  }
+
+  ast::Predicate predicate(P::PredicateContext* t) {
+    std::vector<ast::Predicate> any;
+    for (P::ConjunctionContext* c : t->conjunction()) {
+      std::vector<ast::Predicate> all;
+      for (P::NegationContext* n : c->negation()) {
+        ast::Predicate one = condition(n->condition());
+        if (n->NOT().size() % 2 == 1) one = negated(std::move(one), places_.of(n));
+        all.push_back(std::move(one));
+      }
+      any.push_back(joined(ast::Predicate::Kind::all, std::move(all), places_.of(c)));
+    }
+    return joined(ast::Predicate::Kind::any, std::move(any), places_.of(t));
+  }
+
+  ast::Predicate negated(ast::Predicate one, Span place) {
+    std::vector<ast::Predicate> parts;
+    parts.push_back(std::move(one));
+    return joined(ast::Predicate::Kind::none_of, std::move(parts), place);
+  }
+
+  ast::Predicate condition(P::ConditionContext* t) {
+    if (t->predicate() != nullptr) return predicate(t->predicate());
+    ast::Predicate result;
+    result.span = places_.of(t);
+    result.left = term(t->term(0));
+    if (t->IS() != nullptr) {
+      result.kind = ast::Predicate::Kind::is;
+      result.property = word(t->property());
+      return t->NOT() != nullptr ? negated(std::move(result), places_.of(t)) : result;
+    }
+    result.kind = ast::Predicate::Kind::compare;
+    result.op = comparison(t->comparator());
+    result.right = term(t->term(1));
+    return result;
+  }
+
+  static lang::Predicate::Op comparison(P::ComparatorContext* t) {
+    using Op = lang::Predicate::Op;
+    if (t->EQ() != nullptr) return Op::eq;
+    if (t->NE() != nullptr) return Op::ne;
+    if (t->LT() != nullptr) return Op::lt;
+    if (t->LE() != nullptr) return Op::le;
+    return t->GT() != nullptr ? Op::gt : Op::ge;
+  }
+
+  ast::Term term(P::TermContext* t) {
+    ast::Term result;
+    result.span = places_.of(t);
+    if (t->STRING() != nullptr) {
+      result.kind = ast::Term::Kind::text;
+      result.text = text_of(t->STRING());
+    } else if (t->PERCENT() != nullptr) {
+      result.number = number(t->PERCENT());
+    } else if (t->termName() == nullptr) {
+      result.number = number(t->NUMBER());
+    } else if (t->operand() == nullptr) {
+      result.kind = ast::Term::Kind::name;
+      result.name = word(t->termName());
+    } else {
+      result.kind = ast::Term::Kind::call;
+      result.name = word(t->termName());
+      result.operand = operand(t->operand());
+      if (t->NUMBER() != nullptr) result.index = number(t->NUMBER());
+    }
+    return result;
+  }
+
+  ast::Operand operand(P::OperandContext* t) {
+    ast::Operand result;
+    result.span = places_.of(t);
+    if (t->NUMBER() == nullptr) {
+      result.name = t->getText();
+      return result;
+    }
+    const ast::Number n = number(t->NUMBER());
+    // Out of any operator's range is as good as out of the integers' range, and is reported later with the operator.
+    result.position = n.whole && std::abs(n.value) < 1e9 ? static_cast<std::int64_t>(n.value) : -1;
+    if (!n.whole) {
+      diagnostics_.error(codes::kBadNumber, "an operand's position is a whole number").at(result.span);
+      result.position = 1;
+    }
+    return result;
+  }
+
+  std::vector<ast::Op> ops(P::OperatorsContext* t) {
+    std::vector<ast::Op> result;
+    for (P::OpContext* o : t->op()) result.push_back(op(o));
+    return result;
+  }
+
+  ast::Op op(P::OpContext* t) { return op(t->start); }
+
+  ast::Op op(const antlr4::Token* t) {
+    ast::Op result;
+    const std::string text = t->getText();
+    result.span = places_.of(t);
+    const std::size_t colons = text.find("::");
+    if (colons == std::string::npos) {
+      result.name = text;
+      return result;
+    }
+    result.qualified = true;
+    result.domain = text.substr(0, colons);
+    result.name = text.substr(colons + 2);
+    if (result.domain == "ai.onnx") result.domain.clear();
+    return result;
+  }
+
+  std::vector<ast::Pattern> patterns(const std::vector<P::PatternContext*>& list) {
+    std::vector<ast::Pattern> result;
+    for (P::PatternContext* p : list) {
+      if (p->STRING() != nullptr) {
+        result.push_back({text_of(p->STRING()), false, span(p->STRING())});
+        continue;
+      }
+      std::string text = p->REGEX()->getText();
+      text.erase(0, 1);
+      if (text.ends_with('/')) text.pop_back();  // a missing one was reported
+      result.push_back({std::move(text), true, span(p->REGEX())});
+    }
+    return result;
+  }
+
+  // A string's text: quotes off, \" and \\ undone.
+  std::string text_of(antlr4::tree::TerminalNode* node) {
+    const std::string raw = node->getText();
+    const Span place = span(node);
+    std::string result;
+    std::size_t end = raw.size();
+    if (end > 1 && raw.back() == '"' && !(end > 2 && raw[end - 2] == '\\' && escaped(raw, end - 1))) --end;
+    for (std::size_t i = 1; i < end; ++i) {
+      if (raw[i] != '\\' || i + 1 >= end) {
+        result += raw[i];
+        continue;
+      }
+      ++i;
+      if (raw[i] != '"' && raw[i] != '\\') {
+        const auto at = static_cast<std::uint32_t>(i);
+        diagnostics_.error(codes::kBadEscape, std::string("'\\") + raw[i] + "' is no escape")
+            .at({place.file, place.begin + at - 1, place.begin + at + 1})
+            .fix("in a string, \\\\ stands for \\ and \\\" for \"; a regular expression stands between slashes: /a\\.b/");
+        result += '\\';
+      }
+      result += raw[i];
+    }
+    return result;
+  }
+
+  // Is the character at `at` escaped by an odd number of backslashes before it?
+  static bool escaped(const std::string& raw, std::size_t at) {
+    std::size_t n = 0;
+    while (at > n + 1 && raw[at - 1 - n] == '\\') ++n;
+    return n % 2 == 1;
+  }
+
+  ast::Number number(antlr4::tree::TerminalNode* node) {
+    ast::Number result;
+    result.text = node->getText();
+    result.span = span(node);
+    result.percent = result.text.ends_with('%');
+    const char* begin = result.text.data();
+    const char* end = begin + result.text.size() - (result.percent ? 1 : 0);
+    const auto read = std::from_chars(begin, end, result.value);
+    if (read.ec != std::errc() || !std::isfinite(result.value)) {
+      diagnostics_.error(codes::kBadNumber, "the number " + result.text + " is out of range").at(result.span);
+      result.value = 0;
+    }
+    result.whole = result.text.find_first_of(".eE%") == std::string::npos;
+    return result;
+  }
+
+  ast::Word word(antlr4::ParserRuleContext* t) { return {t->getText(), places_.of(t)}; }
+  ast::Word token(antlr4::tree::TerminalNode* t) { return {t->getText(), span(t)}; }
+  Span span(antlr4::tree::TerminalNode* t) const { return places_.of(t->getSymbol()); }
+
+  const Places& places_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+std::vector<ast::Statement> build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places,
+                                  Diagnostics& diagnostics) {
+  return Builder(places, diagnostics).statements(trees);
+}
+
+}  // namespace ampc::lang::syntax

@@ -1,0 +1,84 @@
+// Element types of tensors, numbered as in onnx's TensorProto.DataType (onnx/onnx.proto).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ampc {
+
+enum class ElemType : std::uint8_t {
+  undefined = 0,
+  float32 = 1,
+  uint8 = 2,
+  int8 = 3,
+  uint16 = 4,
+  int16 = 5,
+  int32 = 6,
+  int64 = 7,
+  string = 8,
+  boolean = 9,
+  float16 = 10,
+  float64 = 11,
+  uint32 = 12,
+  uint64 = 13,
+  complex64 = 14,
+  complex128 = 15,
+  bfloat16 = 16,
+};
+
+inline constexpr std::uint8_t kLastElemType = 63;  // room for types that later onnx releases add
+
+/// True for the two types that a compilation may lower to.
+constexpr bool is_low(ElemType t) { return t == ElemType::float16 || t == ElemType::bfloat16; }
+
+/// True for int8…int64 and uint8…uint64 (not for bool).
+constexpr bool is_integer(ElemType t) {
+  return (t >= ElemType::uint8 && t <= ElemType::int64) || t == ElemType::uint32 || t == ElemType::uint64;
+}
+
+/// Bytes of one element; 0 for strings and for types packed below a byte.
+constexpr std::size_t byte_size(ElemType t) {
+  switch (t) {
+    case ElemType::uint8:
+    case ElemType::int8:
+    case ElemType::boolean:
+      return 1;
+    case ElemType::float16:
+    case ElemType::bfloat16:
+    case ElemType::uint16:
+    case ElemType::int16:
+      return 2;
+    case ElemType::float32:
+    case ElemType::int32:
+    case ElemType::uint32:
+      return 4;
+    case ElemType::float64:
+    case ElemType::int64:
+    case ElemType::uint64:
+    case ElemType::complex64:
+      return 8;
+    case ElemType::complex128:
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+/// The rule language's spelling: "fp32", "fp16", "bf16", "fp64", "int64", "bool", …
+std::string_view short_name(ElemType t);
+
+/// A set of element types.
+class ElemTypeSet {
+ public:
+  constexpr ElemTypeSet() = default;
+  constexpr void insert(ElemType t) { bits_ |= std::uint64_t{1} << static_cast<unsigned>(t); }
+  constexpr bool contains(ElemType t) const { return ((bits_ >> static_cast<unsigned>(t)) & 1U) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool operator==(const ElemTypeSet&) const = default;
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
+}  // namespace ampc

@@ -1,0 +1,34 @@
+// How operands bind to type variables: shared by the passes.
+#pragma once
+
+#include "ampc/passes/plan.h"
+
+namespace ampc {
+
+/// The type variable that decides an operand's (a result's) type; kNoTypeVar where its type is fixed, or its own.
+inline int var_of(const Formal* f) { return f == nullptr || (f->variadic && !f->homogeneous) ? kNoTypeVar : f->type_var; }
+inline int operand_var(const Op& op, std::size_t slot) {
+  return op.signature == nullptr ? kNoTypeVar : var_of(op.signature->input(slot));
+}
+inline int result_var(const Op& op, std::size_t slot) {
+  return op.signature == nullptr ? kNoTypeVar : var_of(op.signature->output(slot));
+}
+inline bool has_var(std::uint32_t vars, int var) { return var >= 0 && var < 32 && ((vars >> static_cast<unsigned>(var)) & 1U) != 0; }
+
+/// A weight of fp32 that the compiler may store in another type: an initializer or a Constant node's value.
+inline bool is_weight(const Value& v) { return v.weight != nullptr || v.kind == ValueKind::initializer; }
+
+/// The operator looks at the operand's shape and not at its elements, as its schema shows: it takes even strings there,
+/// and no result has the operand's type.
+inline bool looks_at_shape_alone(const Op& op, std::size_t slot) {
+  if (op.signature == nullptr) return false;
+  const Formal* f = op.signature->input(slot);
+  const int var = var_of(f);
+  if (var == kNoTypeVar || !f->elems.contains(ElemType::string)) return false;
+  for (const Formal& out : op.signature->outputs) {
+    if (out.type_var == var) return false;
+  }
+  return true;
+}
+
+}  // namespace ampc

@@ -1,0 +1,335 @@
+// R12: the order of decision. What a node's operands and schema allow comes first, then named rules, then lists.
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include "onnx/onnx_pb.h"
+
+#include "ampc/diag/model_codes.h"
+#include "ampc/passes/access.h"
+#include "ampc/passes/passes.h"
+
+namespace ampc::passes {
+namespace {
+
+/// Nodes of one operator share what its schema admits.
+struct Admits {
+  std::uint32_t fp16 = 0, bf16 = 0;  // type variables, a bit each
+  std::uint32_t of(ElemType low) const { return low == ElemType::float16 ? fp16 : bf16; }
+};
+
+Admits admits_of(const Op& op) {
+  Admits a;
+  if (op.signature == nullptr) return a;
+  for (std::size_t v = 0; v < op.signature->type_vars.size() && v < 32; ++v) {
+    const TypeVar& var = op.signature->type_vars[v];
+    if (var.elems.contains(ElemType::float16)) a.fp16 |= 1U << v;
+    if (var.elems.contains(ElemType::bfloat16)) a.bf16 |= 1U << v;
+  }
+  return a;
+}
+
+struct Tied {
+  const lang::RoleRule* rule = nullptr;
+  OpId op = 0;
+  std::size_t count = 0;
+};
+
+class Classifier {
+ public:
+  explicit Classifier(const PassContext& c) : c_(c), m_(c.model) {
+    for (const Op& op : m_.ops) admits_.push_back(admits_of(op));
+  }
+
+  Decision decide(NodeId n) const {
+    Decision d;
+    const Options& options = c_.rules.options(n);
+    d.low = options.dtype;
+    if (leave(n, d) || by_fact(n, d, options)) return d;
+    by_rule(n, d, options);
+    return d;
+  }
+
+  /// Operand and result roles that a schema makes impossible: the first in order and how many nodes they hold in fp32.
+  void report_tied() const;
+  void report_unsupported() const;
+  void report_walls() const;
+
+ private:
+  static bool end(Decision& d, Choice choice, Reason reason, const Span& rule = {}, ValueId value = kNone) {
+    d.choice = choice;
+    d.reason = reason;
+    d.rule = rule;
+    d.value = value;
+    return true;
+  }
+
+  /// R12.1
+  bool leave(NodeId n, Decision& d) const {
+    const Op& op = m_.op_of(n);
+    if (op.is_cast) return end(d, Choice::leave, Reason::user_cast);
+    if (op.is_constant) return end(d, Choice::leave, Reason::constant);
+    if (!m_.bodies_of(n).empty()) return end(d, Choice::leave, Reason::control_flow);
+    bool fp32 = false, fp64 = false;
+    ValueId unknown = kNone, odd = kNone;
+    const auto look = [&](ValueId v) {
+      if (v == kNone) return;
+      const Value& value = m_.values[v];
+      if (!value.tensor) odd = v;
+      if (value.tensor && value.type == ElemType::undefined) unknown = v;
+      fp32 |= value.tensor && value.type == ElemType::float32;
+      fp64 |= value.type == ElemType::float64;
+    };
+    for (const ValueId v : m_.operands_of(n)) look(v);
+    bool typed_results = false, bound_results = false;
+    const auto results = m_.results_of(n);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i] == kNone) continue;
+      look(results[i]);
+      if (m_.values[results[i]].type != ElemType::float32) continue;
+      const int var = result_var(op, i);
+      const bool free = var != kNoTypeVar && !op.signature->type_vars[static_cast<std::size_t>(var)].bound_by_input;
+      (free ? typed_results : bound_results) = true;
+    }
+    if (op.signature == nullptr) return end(d, Choice::leave, Reason::no_schema);
+    if (odd != kNone) return end(d, Choice::leave, Reason::not_a_tensor, {}, odd);
+    if (unknown != kNone) return end(d, Choice::leave, Reason::unknown_type, {}, unknown);
+    if (!fp32) return end(d, Choice::leave, Reason::no_float);
+    if (fp64) return end(d, Choice::leave, Reason::double_operand);
+    if (typed_results && !bound_results) return end(d, Choice::leave, Reason::attribute_type);
+    return false;
+  }
+
+  bool applies(const lang::OpRule& r, NodeId n, const Options& o) const {
+    return r.when.holds(o.level, o.dtype) && c_.rules.scope_depth(r.scope, n) >= 0 && (!r.where || holds(*r.where, m_, n));
+  }
+
+  /// R12.1 (rules), R12.2, R7.
+  bool by_fact(NodeId n, Decision& d, const Options& o) const {
+    const OpId op = m_.nodes[n].op;
+    for (const auto* r : c_.rules.op_rules(op)) {
+      if (r->verdict == lang::Verdict::leave && applies(*r, n, o)) return end(d, Choice::leave, Reason::left_by_rule, r->span);
+    }
+    if (c_.rules.rules().levels[o.level].off) return end(d, Choice::leave, Reason::level_off, c_.rules.rules().levels[o.level].span);
+    d.listed_allow = best_list(n, o) != nullptr && best_list(n, o)->verdict == lang::Verdict::allow;
+    std::uint32_t bound = 0;
+    each_fp32(n, [&](bool, std::size_t, int var) {
+      if (var >= 0 && var < 32) bound |= 1U << static_cast<unsigned>(var);
+    });
+    d.vars = bound & admits_[op].of(d.low);
+    if (d.vars == 0) return end(d, Choice::fp32, Reason::unsupported_schema);
+    for (const auto* r : c_.rules.op_rules(op)) {
+      if (r->verdict == lang::Verdict::unsupported && applies(*r, n, o)) {
+        return end(d, Choice::fp32, Reason::unsupported_rule, r->span);
+      }
+    }
+    Span kept;
+    d.vars &= ~kept_vars(n, o, &kept);
+    if (d.vars == 0) return end(d, Choice::fp32, Reason::tied_role, kept);
+    return false;
+  }
+
+  /// Calls `f(is_result, slot, var)` for every fp32 operand and result.
+  template <typename F>
+  void each_fp32(NodeId n, const F& f) const {
+    const Op& op = m_.op_of(n);
+    const auto operands = m_.operands_of(n);
+    const auto results = m_.results_of(n);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i] != kNone && m_.values[operands[i]].type == ElemType::float32) f(false, i, operand_var(op, i));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i] == kNone || m_.values[results[i]].type != ElemType::float32) continue;
+      const int var = result_var(op, i);
+      // A variable that no operand binds takes its type from an attribute; the node does not lower it.
+      if (var != kNoTypeVar && !op.signature->type_vars[static_cast<std::size_t>(var)].bound_by_input) continue;
+      f(true, i, var);
+    }
+  }
+
+  /// Variables that `keep fp32` roles hold (R6, R7); `where` is the first such rule.
+  std::uint32_t kept_vars(NodeId n, const Options& o, Span* where) const {
+    const OpId op = m_.nodes[n].op;
+    const auto& operand_roles = c_.rules.operand_roles(op);
+    const auto& result_roles = c_.rules.result_roles(op);
+    if (operand_roles.empty() && result_roles.empty()) return 0;
+    const bool store = c_.rules.settings().on_conflict == lang::OnConflict::store;
+    std::uint32_t kept = 0, free = 0;
+    const lang::RoleRule* first = nullptr;
+    each_fp32(n, [&](bool result, std::size_t slot, int var) {
+      const auto* rule = role_at(result ? result_roles : operand_roles, slot, n, o, lang::RoleAction::keep_fp32);
+      if (var < 0 || var >= 32) return;
+      (rule != nullptr ? kept : free) |= 1U << static_cast<unsigned>(var);
+      if (rule != nullptr && (first == nullptr || rule->span.begin < first->span.begin)) first = rule;
+    });
+    if (first != nullptr) *where = first->span;
+    return store ? kept & ~free : kept;
+  }
+
+  const lang::RoleRule* role_at(const std::vector<BoundRole>& roles, std::size_t slot, NodeId n, const Options& o,
+                                lang::RoleAction action) const {
+    for (const auto& r : roles) {
+      if (r.rule->action == action && r.has(slot) && r.rule->when.holds(o.level, o.dtype) && c_.rules.scope_depth(r.rule->scope, n) >= 0) {
+        return r.rule;
+      }
+    }
+    return nullptr;
+  }
+
+  /// The list rule that wins at a node: the innermost scope, then one with a predicate, then deny before allow before follow.
+  const lang::OpRule* best_list(NodeId n, const Options& o) const {
+    const lang::OpRule* best = nullptr;
+    const auto rank = [&](const lang::OpRule& r) {
+      const int verdict = r.verdict == lang::Verdict::deny ? 2 : r.verdict == lang::Verdict::allow ? 1 : 0;
+      return c_.rules.scope_depth(r.scope, n) * 8 + (r.where ? 4 : 0) + verdict;
+    };
+    for (const auto* r : c_.rules.op_rules(m_.nodes[n].op)) {
+      if (r->verdict == lang::Verdict::leave || r->verdict == lang::Verdict::unsupported || !applies(*r, n, o)) continue;
+      if (best == nullptr || rank(*r) > rank(*best)) best = r;
+    }
+    return best;
+  }
+
+  /// R12.3 to R12.10
+  void by_rule(NodeId n, Decision& d, const Options& o) const {
+    if (by_tensor(n, d)) return;
+    if (!c_.rules.guarded(n)) {
+      end(d, Choice::fp32, Reason::outside_guard, c_.rules.rules().guards.front().span);
+      return;
+    }
+    const std::string& name = m_.nodes[n].proto->name();
+    for (const auto& r : c_.rules.rules().nodes) {
+      if (!name.empty() && c_.rules.scope_depth(r.scope, n) >= 0 && r.pattern.matches(name)) {
+        end(d, r.low ? Choice::low : Choice::fp32, Reason::node_rule, r.span);
+        return;
+      }
+    }
+    const lang::OpRule* list = best_list(n, o);
+    if (list != nullptr && list->verdict == lang::Verdict::deny) {
+      end(d, Choice::fp32, Reason::deny, list->span);
+    } else if (list != nullptr && list->verdict == lang::Verdict::allow) {
+      end(d, Choice::low, Reason::allow, list->span);
+    } else if (o.promote || list != nullptr) {
+      end(d, Choice::open, Reason::none, list != nullptr ? list->span : Span{});
+      d.promote = o.promote;
+    } else {
+      const lang::Level& level = c_.rules.rules().levels[o.level];
+      end(d, level.default_low ? Choice::low : Choice::fp32, Reason::level_default, level.span);
+    }
+  }
+
+  bool by_tensor(NodeId n, Decision& d) const {
+    const auto& rules = c_.rules.rules().tensors;
+    if (rules.empty()) return false;
+    const auto match = [&](ValueId v) {
+      if (v == kNone || m_.values[v].type != ElemType::float32) return false;
+      for (const auto& r : rules) {
+        if (!r.store && c_.rules.scope_depth(r.scope, n) >= 0 && r.pattern.matches(m_.values[v].name)) {
+          return end(d, Choice::fp32, Reason::tensor_rule, r.span, v);
+        }
+      }
+      return false;
+    };
+    for (const ValueId v : m_.operands_of(n)) {
+      if (match(v)) return true;
+    }
+    for (const ValueId v : m_.results_of(n)) {
+      if (match(v)) return true;
+    }
+    return false;
+  }
+
+  const PassContext& c_;
+  const Model& m_;
+  std::vector<Admits> admits_;
+};
+
+/// R7's note, once a rule and operator.
+void Classifier::report_tied() const {
+  std::vector<Tied> tied;
+  for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+    const Decision& d = c_.plan.nodes[n];
+    if (d.reason != Reason::tied_role) continue;
+    const auto same = std::find_if(tied.begin(), tied.end(), [&](const Tied& t) { return t.op == m_.nodes[n].op && t.rule->span.begin == d.rule.begin; });
+    if (same != tied.end()) {
+      ++same->count;
+      continue;
+    }
+    for (const auto& roles : {c_.rules.operand_roles(m_.nodes[n].op), c_.rules.result_roles(m_.nodes[n].op)}) {
+      for (const auto& r : roles) {
+        if (r.rule->span.begin == d.rule.begin && r.rule->span.file == d.rule.file) tied.push_back({r.rule, m_.nodes[n].op, 1});
+      }
+    }
+  }
+  const bool error = c_.rules.settings().on_conflict == lang::OnConflict::error;
+  for (const Tied& t : tied) {
+    const Op& op = m_.ops[t.op];
+    c_.diagnostics
+        .report(error ? Severity::error : Severity::note, codes::kTiedRole,
+                fmt::format("{}-{} binds the kept operands and the others to one type: {} {} in fp32 as a whole", op.name,
+                            op.signature->since_version, t.count, t.count == 1 ? "node stays" : "nodes stay"))
+        .at(t.rule->span, "this role")
+        .fix("`store fp32` keeps the weights in fp32 on disk and lets the node run low");
+  }
+}
+
+/// R5, R17: what a rule allows and the model's opset does not.
+void Classifier::report_unsupported() const {
+  std::vector<std::size_t> counts(m_.ops.size(), 0);
+  std::vector<ElemType> low(m_.ops.size(), ElemType::float16);
+  for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+    const Decision& d = c_.plan.nodes[n];
+    if (d.reason != Reason::unsupported_schema || !d.listed_allow) continue;
+    ++counts[m_.nodes[n].op];
+    low[m_.nodes[n].op] = d.low;
+  }
+  for (OpId op = 0; op < m_.ops.size(); ++op) {
+    if (counts[op] == 0) continue;
+    const Op& o = m_.ops[op];
+    const Signature* newer = nullptr;
+    for (const Signature* s : Schemas::get().versions(o.domain, o.name)) {
+      if (s->since_version <= o.version || newer != nullptr || s->outputs.empty()) continue;
+      if (s->outputs.front().elems.contains(low[op])) newer = s;
+    }
+    auto& d = c_.diagnostics.note(codes::kOpsetNote, fmt::format("{} {} {} in fp32: {} opset {} has no {} for it", counts[op], o.name,
+                                                                 counts[op] == 1 ? "stays" : "stay", o.domain.empty() ? "ai.onnx" : o.domain,
+                                                                 o.version, short_name(low[op])));
+    d.in(m_.path);
+    if (newer != nullptr) d.fix(fmt::format("opset {} has; the opset is yours to raise", newer->since_version));
+  }
+}
+
+void Classifier::report_walls() const {
+  std::vector<std::size_t> counts(m_.ops.size(), 0);
+  for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+    const Decision& d = c_.plan.nodes[n];
+    if (d.reason == Reason::no_schema) ++counts[m_.nodes[n].op];
+    if (d.reason == Reason::unknown_type) {
+      c_.diagnostics.warning(codes::kUnknownType, fmt::format("nothing tells the type of '{}', so the node is left as it is", m_.values[d.value].name))
+          .in(m_.where(n))
+          .fix("give the value a value_info entry");
+    }
+  }
+  for (OpId op = 0; op < m_.ops.size(); ++op) {
+    if (counts[op] == 0) continue;
+    c_.diagnostics
+        .warning(codes::kUndeclared, fmt::format("no schema of {}::{} is known: {} {} left in the types {} written for",
+                                                 m_.ops[op].domain, m_.ops[op].name, counts[op], counts[op] == 1 ? "node is" : "nodes are",
+                                                 counts[op] == 1 ? "it was" : "they were"))
+        .in(m_.path);
+  }
+}
+
+}  // namespace
+
+void classify(const PassContext& c) {
+  const Classifier classifier(c);
+  c.plan.nodes.resize(c.model.nodes.size());
+  tbb::parallel_for(tbb::blocked_range<NodeId>(0, static_cast<NodeId>(c.model.nodes.size()), 2048), [&](const auto& range) {
+    for (NodeId n = range.begin(); n != range.end(); ++n) c.plan.nodes[n] = classifier.decide(n);
+  });
+  classifier.report_tied();
+  classifier.report_unsupported();
+  classifier.report_walls();
+}
+
+}  // namespace ampc::passes

@@ -1,0 +1,38 @@
+// The passes in the order in which they run. Each is one file, and says there which rules of the semantics it carries out.
+#pragma once
+
+#include "ampc/passes/plan.h"
+#include "ampc/passes/readers.h"
+#include "ampc/passes/rule_index.h"
+
+namespace ampc {
+
+struct PassContext {
+  const Model& model;
+  const RuleIndex& rules;
+  const Readers& readers;
+  Diagnostics& diagnostics;
+  Plan& plan;
+};
+
+namespace passes {
+
+/// R12: what rules and schemas say of each node. In parallel over nodes.
+void classify(const PassContext& c);
+/// R25: weights that the low type cannot hold, and what is computed from them.
+void guard_ranges(const PassContext& c);
+/// R33: shape arithmetic and positions stay exact.
+void keep_exact(const PassContext& c);
+/// R14, R15: what follows its operands. Nothing is open afterwards.
+void settle(const PassContext& c);
+/// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights (R24).
+void type_values(const PassContext& c);
+/// R18, R19, R21, R23: casts, each once and where it dominates its readers.
+void place_casts(const PassContext& c);
+
+}  // namespace passes
+
+/// All passes. `plan.identity` tells that nothing is to be done.
+Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnostics);
+
+}  // namespace ampc

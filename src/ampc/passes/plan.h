@@ -1,0 +1,152 @@
+// What the passes decide: for every node how it runs, for every value in which type it lives, the casts between, and
+// what becomes of every weight. Built from a Model and a RuleSet; `emit` carries it out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ampc/lang/rule_set.h"
+#include "ampc/model/model.h"
+#include "ampc/weights/caster.h"
+
+namespace ampc {
+
+enum class Choice : std::uint8_t {
+  leave,  // untouched: every operand and result keeps its type
+  fp32,   // runs in fp32; low operands are cast up
+  low,    // runs in the low type, save what roles and schema keep
+  open,   // not decided yet: follow or promote
+};
+
+/// Why a node is what it is, in the order of R12.
+enum class Reason : std::uint8_t {
+  none,
+  no_float,          // leave: nothing of it is fp32
+  double_operand,    // leave (R2)
+  no_schema,         // leave: an operator without schema
+  unknown_type,      // leave: an operand whose type nothing tells
+  not_a_tensor,      // leave (R1): a sequence, an optional, a map or a sparse tensor
+  control_flow,      // leave: its interface keeps its types (R19)
+  attribute_type,    // leave (R20)
+  creator_low,       // an R20 creator whose readers all want low
+  constant,          // leave: a weight in the form of a node
+  user_cast,         // leave (R21)
+  left_by_rule,
+  level_off,         // the level asks for nothing
+  unsupported_schema,  // R4
+  unsupported_rule,    // a target profile
+  tied_role,           // R7
+  overflow,            // R25: reads a weight that low cannot hold
+  underflow,           // R25
+  huge_operand,        // R25: reads a value computed from such a weight
+  exact_operand,       // R33: on the way to a scale, a size, a shape
+  shape_arithmetic,    // R33
+  position,            // R33
+  tensor_rule,
+  outside_guard,
+  node_rule,
+  deny,
+  allow,
+  follow_none,  // no operand decides: low
+  follow_low,   // every deciding operand is low
+  follow_fp32,  // an operand is made in fp32
+  promote_low,
+  promote_fp32,
+  level_default,
+};
+
+std::string_view reason_text(Reason r);
+
+struct Decision {
+  Choice choice = Choice::open;
+  Reason reason = Reason::none;
+  ElemType low = ElemType::float16;  // the low type of the node's scope
+  bool promote = false;              // an open node is settled by promote, else by follow
+  bool listed_allow = false;         // its operator is on an allow list, whatever was decided
+  std::uint32_t vars = 0;            // type variables of the schema that become low with the node, a bit each
+  ValueId value = kNone;             // the operand that decided, where one did
+  Span rule;                         // the statement that decided, where one did
+};
+
+/// A cast that the compiler adds.
+struct CastNode {
+  ValueId value = kNone;           // what is cast
+  ElemType from = ElemType::float32;  // which version of the value it reads: its home, or another cast of it
+  ElemType to = ElemType::float32;
+  BlockId block = 0;               // where it stands
+  NodeId before = kNone;           // the node that it stands before; kNone: after the block's last node
+  NodeId consumer = kNone;         // whose metadata it takes over (R23)
+  NodeId reused = kNone;           // a cast of the model's own that serves as this one
+  bool stored = false;             // no node: a second copy of the weight in the file (Storage::both)
+  bool takes_name = false;         // its result is the block's output and carries the value's name
+  std::string name;                // of the result
+};
+
+enum class Storage : std::uint8_t {
+  as_is,
+  low,   // cast to the low type in the file
+  both,  // a second copy in the low type beside the original
+};
+
+/// What becomes of an initializer or a Constant node's value.
+struct WeightPlan {
+  ValueId value = kNone;
+  Storage storage = Storage::as_is;
+  ElemType low = ElemType::float16;
+  bool clamp = false;
+  bool keep = false;  // stays fp32, whatever its readers want (R25)
+  weights::Stats stats;
+  std::string copy_name;  // Storage::both: name of the low copy
+};
+
+/// An R20 creator that makes low itself: the attribute to set.
+struct Retarget {
+  NodeId node = kNone;
+  ElemType to = ElemType::float16;
+  std::string attribute;
+  bool tensor = false;  // the attribute is a tensor (ConstantOfShape), not an integer
+};
+
+/// A block's output that has to be given out under another name than the value's own.
+struct OutputCast {
+  BlockId block = 0;
+  std::uint32_t index = 0;
+  std::uint32_t cast = kNone;  // index into Plan::casts
+};
+
+struct Plan {
+  std::vector<Decision> nodes;          // by NodeId
+  std::vector<ElemType> home;           // by ValueId: the type in which the value is made or stored
+  std::vector<CastNode> casts;          // in the order in which they are written
+  std::vector<WeightPlan> weights;
+  std::vector<Retarget> retargets;
+  std::vector<std::uint8_t> removed;    // by NodeId: a cast of the model's own that nothing reads any more
+  std::vector<std::string> home_name;   // by ValueId: the new name of a value whose own its cast takes over; else empty
+  std::vector<std::uint32_t> operand_casts;  // by position in Model::operands: index into `casts`, kNone: read the home
+  std::vector<ValueId> operand_values;       // by position in Model::operands: the value to read
+  std::vector<OutputCast> outputs;           // body outputs that name another value from now on
+  ElemType low = ElemType::float16;     // of the whole model, for its inputs and outputs
+
+  std::size_t low_nodes = 0, fp32_nodes = 0, left_nodes = 0;
+  std::size_t added_casts = 0;
+  bool identity = false;  // nothing is to be done
+
+  /// The name under which the value's home version is found.
+  std::string_view name_of(const Model& m, ValueId v) const {
+    return !home_name.empty() && !home_name[v].empty() ? std::string_view(home_name[v]) : m.values[v].name;
+  }
+};
+
+/// How one operand or result of a node is read or made under a plan.
+struct Access {
+  ElemType type = ElemType::undefined;
+  bool any = false;  // a user's cast: reads whatever type is there
+};
+Access operand_access(const Model& m, const Plan& plan, NodeId n, std::size_t slot);
+/// Whether the operand at `slot` is bound to a variable that the node lowers.
+bool operand_lowers(const Model& m, const Decision& d, NodeId n, std::size_t slot);
+
+}  // namespace ampc

@@ -1,0 +1,163 @@
+// `where` clauses at a node.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "onnx/onnx_pb.h"
+
+#include "ampc/model/tensors.h"
+#include "ampc/passes/rule_index.h"
+
+namespace ampc {
+namespace {
+
+using lang::Predicate;
+using lang::Term;
+
+/// A term's value; empty where nothing tells.
+using Answer = std::variant<std::monostate, double, std::string, ValueId>;
+
+ValueId operand_at(const lang::OperandRef& ref, const Model& m, NodeId n) {
+  static const std::vector<Formal> none;
+  const Signature* s = m.op_of(n).signature;
+  const int p = position_of(ref, s == nullptr ? none : s->inputs);
+  const auto operands = m.operands_of(n);
+  return p < 0 || static_cast<std::size_t>(p) >= operands.size() ? kNone : operands[static_cast<std::size_t>(p)];
+}
+
+Answer attribute(const std::string& name, const Model& m, NodeId n) {
+  if (const auto* a = m.attribute(n, name); a != nullptr) {
+    switch (a->type()) {
+      case onnx::AttributeProto::INT:
+        return static_cast<double>(a->i());
+      case onnx::AttributeProto::FLOAT:
+        return static_cast<double>(a->f());
+      case onnx::AttributeProto::STRING:
+        return a->s();
+      default:
+        return {};
+    }
+  }
+  const Signature* s = m.op_of(n).signature;
+  const AttrFormal* formal = s == nullptr ? nullptr : s->attribute(name);
+  if (formal == nullptr || !formal->has_default) return {};
+  if (formal->kind == AttrKind::string) return formal->text;
+  if (formal->kind == AttrKind::integer || formal->kind == AttrKind::floating) return formal->number;
+  return {};
+}
+
+std::optional<double> dimension(const Model& m, ValueId v, double at) {
+  const auto pick = [&](int rank, const auto& dim) -> std::optional<double> {
+    const int i = static_cast<int>(at < 0 ? at + rank : at);
+    if (i < 0 || i >= rank) return std::nullopt;
+    return dim(i);
+  };
+  const Value& value = m.values[v];
+  if (value.weight != nullptr) {
+    return pick(value.weight->dims_size(), [&](int i) -> std::optional<double> { return static_cast<double>(value.weight->dims(i)); });
+  }
+  if (value.declared == nullptr || !value.declared->tensor_type().has_shape()) return std::nullopt;
+  const auto& shape = value.declared->tensor_type().shape();
+  return pick(shape.dim_size(), [&](int i) -> std::optional<double> {
+    if (!shape.dim(i).has_dim_value()) return std::nullopt;
+    return static_cast<double>(shape.dim(i).dim_value());
+  });
+}
+
+Answer evaluate(const Term& t, const Model& m, NodeId n) {
+  switch (t.kind) {
+    case Term::Kind::number:
+      return t.number;
+    case Term::Kind::text:
+      return t.text;
+    case Term::Kind::attribute:
+      return attribute(t.name, m, n);
+    case Term::Kind::opset:
+      return static_cast<double>(m.op_of(n).version);
+    default:
+      break;
+  }
+  const ValueId v = operand_at(t.operand, m, n);
+  if (v == kNone) return {};
+  switch (t.kind) {
+    case Term::Kind::operand:
+      return v;
+    case Term::Kind::rank:
+      if (m.values[v].rank < 0) return {};
+      return static_cast<double>(m.values[v].rank);
+    case Term::Kind::dim: {
+      const auto d = dimension(m, v, t.number);
+      return d ? Answer(*d) : Answer();
+    }
+    case Term::Kind::size: {
+      if (m.values[v].rank < 0) return {};
+      double size = 1;
+      for (int i = 0; i < m.values[v].rank; ++i) {
+        const auto d = dimension(m, v, i);
+        if (!d) return {};
+        size *= *d;
+      }
+      return size;
+    }
+    case Term::Kind::type:
+      return std::string(short_name(m.values[v].type));
+    default:
+      return {};
+  }
+}
+
+template <typename T>
+bool compare(const T& a, const T& b, Predicate::Op op) {
+  switch (op) {
+    case Predicate::Op::eq:
+      return a == b;
+    case Predicate::Op::ne:
+      return a != b;
+    case Predicate::Op::lt:
+      return a < b;
+    case Predicate::Op::le:
+      return a <= b;
+    case Predicate::Op::gt:
+      return a > b;
+    case Predicate::Op::ge:
+      return a >= b;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool holds(const Predicate& p, const Model& m, NodeId n) {
+  const auto part = [&](const Predicate& q) { return holds(q, m, n); };
+  switch (p.kind) {
+    case Predicate::Kind::all:
+      return std::all_of(p.parts.begin(), p.parts.end(), part);
+    case Predicate::Kind::any:
+      return std::any_of(p.parts.begin(), p.parts.end(), part);
+    case Predicate::Kind::none_of:
+      return std::none_of(p.parts.begin(), p.parts.end(), part);
+    case Predicate::Kind::is_given:
+      return operand_at(p.operand, m, n) != kNone;
+    case Predicate::Kind::is_weight:
+    case Predicate::Kind::is_constant: {
+      const ValueId v = operand_at(p.operand, m, n);
+      if (v == kNone) return false;
+      const Value& value = m.values[v];
+      const bool constant = value.kind == ValueKind::initializer || value.weight != nullptr ||
+                            (value.producer != kNone && m.op_of(value.producer).is_constant);
+      return constant && (p.kind == Predicate::Kind::is_weight || !value.graph_input);
+    }
+    case Predicate::Kind::compare:
+      break;
+  }
+  const Answer a = evaluate(p.left, m, n);
+  const Answer b = evaluate(p.right, m, n);
+  if (a.index() != b.index() || std::holds_alternative<std::monostate>(a)) return false;
+  if (const auto* x = std::get_if<double>(&a)) return compare(*x, std::get<double>(b), p.op);
+  if (const auto* x = std::get_if<std::string>(&a)) return compare(*x, std::get<std::string>(b), p.op);
+  return compare(std::get<ValueId>(a), std::get<ValueId>(b), p.op);
+}
+
+}  // namespace ampc

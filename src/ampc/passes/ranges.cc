@@ -1,0 +1,298 @@
+// R25: a value that the low type cannot hold is never changed in silence.
+//
+// Weights that a low node would read are measured. One that overflows, or a small one that would vanish, stays fp32: the
+// type variable that reads it is not lowered there, and what is computed from it stays fp32 as long as it may be as large
+// (a mask of -3.4e38 that is added to scores, up to the softmax).
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include "onnx/onnx_pb.h"
+
+#include "ampc/diag/model_codes.h"
+#include "ampc/model/tensors.h"
+#include "ampc/passes/access.h"
+#include "ampc/passes/passes.h"
+#include "ampc/passes/walk.h"
+
+namespace ampc::passes {
+namespace {
+
+constexpr std::uint64_t kSmall = 64;                // elements: a scalar, an epsilon, a scale
+constexpr std::uint64_t kWorthALook = 65536;        // elements of a weight that only fp32 nodes read
+constexpr double kLostFraction = 0.01;              // R25: off by more than this is lost
+constexpr double kInsignificant = 1.0 / 2048;       // below this part of the tensor's largest, an element is noise in fp16
+
+double widen(float source, ElemType low) {
+  return low == ElemType::float16 ? static_cast<double>(weights::from_fp16(weights::to_fp16(source)))
+                                  : static_cast<double>(weights::from_bf16(weights::to_bf16(source)));
+}
+
+double smallest_normal(ElemType low) { return low == ElemType::float16 ? 0x1p-14 : 0x1p-126; }
+
+struct Measured {
+  weights::Stats stats;
+  bool overflow = false;
+  bool lost = false;  // a small constant that would vanish
+  bool huge = false;  // finite values beyond the low type, whoever reads them
+};
+
+class Ranges {
+ public:
+  explicit Ranges(const PassContext& c) : c_(c), m_(c.model) {}
+
+  void run() {
+    collect();
+    std::vector<Measured> measured(candidates_.size());
+    tbb::parallel_for(std::size_t{0}, candidates_.size(), [&](std::size_t i) { measured[i] = measure(candidates_[i]); });
+    huge_.assign(m_.values.size(), 0);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) settle(candidates_[i], measured[i]);
+    creators();
+    spread();
+  }
+
+ private:
+  struct Candidate {
+    ValueId value = kNone;
+    ElemType low = ElemType::float16;
+    bool wanted = false;  // some node would read it low
+  };
+
+  /// O2 stores the weights of denied nodes low too (R24).
+  bool stored_low(const Reader& r) const {
+    const Decision& d = c_.plan.nodes[r.node];
+    return d.reason == Reason::deny && operand_lowers(m_, d, r.node, r.slot) &&
+           c_.rules.level(r.node).weights == lang::Level::Weights::low;
+  }
+
+  bool reads_low(const Reader& r) const {
+    const Decision& d = c_.plan.nodes[r.node];
+    return (d.choice == Choice::low || d.choice == Choice::open) && operand_lowers(m_, d, r.node, r.slot);
+  }
+
+  void collect() {
+    for (ValueId v = 0; v < m_.values.size(); ++v) {
+      const Value& value = m_.values[v];
+      if (value.weight == nullptr || value.type != ElemType::float32) continue;
+      Candidate candidate{v, ElemType::float16, false};
+      for (const Reader& r : c_.readers.of(v)) {
+        if (candidate.wanted || !(reads_low(r) || stored_low(r))) continue;
+        candidate.wanted = true;
+        candidate.low = c_.plan.nodes[r.node].low;
+      }
+      if (!candidate.wanted) {
+        if (c_.readers.of(v).empty() || tensors::element_count(*value.weight).value_or(0) > kWorthALook) continue;
+        const Decision& d = c_.plan.nodes[c_.readers.of(v).front().node];
+        if (d.reason == Reason::level_off) continue;
+        candidate.low = d.low;
+      }
+      candidates_.push_back(candidate);
+    }
+  }
+
+  Measured measure(const Candidate& candidate) const {
+    const wire::Bytes bytes = tensors::bytes_of(m_, *m_.values[candidate.value].weight);
+    const std::uint64_t count = bytes.size() / sizeof(float);
+    Measured out;
+    const weights::Conversion conversion{ElemType::float32, candidate.low, false};
+    out.stats = weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), count);
+    out.huge = out.stats.overflow != 0;
+    out.overflow = out.huge;
+    if (count <= kSmall) out.lost = small_and_lost(bytes, count, candidate.low, out.stats.absmax);
+    return out;
+  }
+
+  static bool small_and_lost(wire::Bytes bytes, std::uint64_t count, ElemType low, double absmax) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      float x = 0;
+      std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
+      const double value = std::fabs(static_cast<double>(x));
+      if (value == 0 || !std::isfinite(value)) continue;
+      const double kept = std::fabs(widen(x, low));
+      if (!std::isfinite(kept)) continue;
+      const bool off = std::fabs(kept - value) > kLostFraction * value;
+      // Beside much larger ones a tiny element is noise; alone it is an epsilon or a scale, and then subnormal is too coarse.
+      if (count == 1 ? off || kept < smallest_normal(low) : off && value >= kInsignificant * absmax) return true;
+    }
+    return false;
+  }
+
+  const lang::WeightRule* weight_rule(const Candidate& candidate, const weights::Stats& s) const {
+    const Value& v = m_.values[candidate.value];
+    for (const auto& r : c_.rules.rules().weights) {
+      if (r.pattern && !r.pattern->matches(v.name)) continue;
+      if (!r.measure) return &r;
+      const double count = std::max<double>(1, static_cast<double>(s.count));
+      double x = 0;
+      switch (*r.measure) {
+        case lang::WeightRule::Measure::absmax:
+          x = s.absmax;
+          break;
+        case lang::WeightRule::Measure::underflow:
+          x = static_cast<double>(s.underflow) / count;
+          break;
+        case lang::WeightRule::Measure::overflow:
+          x = static_cast<double>(s.overflow) / count;
+          break;
+        case lang::WeightRule::Measure::size:
+          x = static_cast<double>(s.count);
+          break;
+      }
+      const bool hit = r.op == lang::Predicate::Op::gt   ? x > r.limit
+                       : r.op == lang::Predicate::Op::ge ? x >= r.limit
+                       : r.op == lang::Predicate::Op::lt ? x < r.limit
+                       : r.op == lang::Predicate::Op::le ? x <= r.limit
+                       : r.op == lang::Predicate::Op::eq ? x == r.limit
+                                                         : x != r.limit;
+      if (hit) return &r;
+    }
+    return nullptr;
+  }
+
+  bool saturates(const Reader& r) const {
+    for (const auto& role : c_.rules.operand_roles(m_.nodes[r.node].op)) {
+      if (role.rule->action == lang::RoleAction::saturate && role.has(r.slot)) return true;
+    }
+    return false;
+  }
+
+  void settle(const Candidate& candidate, const Measured& measured) {
+    const ValueId v = candidate.value;
+    WeightPlan plan;
+    plan.value = v;
+    plan.low = candidate.low;
+    plan.stats = measured.stats;
+    bool keep = false;
+    Reason reason = Reason::overflow;
+    Span rule;
+    if (candidate.wanted && measured.overflow) keep = overflows(candidate, measured, plan);
+    if (!keep && candidate.wanted && measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) {
+      keep = true;
+      reason = Reason::underflow;
+    }
+    if (const auto* r = candidate.wanted && !keep ? weight_rule(candidate, measured.stats) : nullptr) {
+      keep = true;
+      reason = Reason::tensor_rule;
+      rule = r->span;
+    }
+    plan.keep = keep;
+    if (keep) hold_readers(candidate, reason, rule);
+    const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
+    // A bound that only limits makes nothing large; nor does a value that was clamped.
+    if (measured.huge && !plan.clamp && policy == lang::Overflow::keep) huge_[v] = 1;
+    if (candidate.wanted) c_.plan.weights.push_back(plan);
+  }
+
+  /// R25's policies; true where the tensor stays fp32.
+  bool overflows(const Candidate& candidate, const Measured& measured, WeightPlan& plan) {
+    const Value& value = m_.values[candidate.value];
+    bool only_limits = true;
+    std::string readers;
+    std::size_t count = 0;
+    for (const Reader& r : c_.readers.of(candidate.value)) {
+      only_limits &= saturates(r);
+      if (++count <= 3) readers += (readers.empty() ? "" : ", ") + m_.describe(r.node);
+    }
+    if (count > 3) readers += fmt::format(" and {} more", count - 3);
+    if (only_limits && !c_.readers.given_out(candidate.value)) {
+      plan.clamp = true;
+      return false;
+    }
+    const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
+    const std::string what =
+        fmt::format("'{}' does not fit {}: its largest magnitude is {:.6g}", value.name, short_name(candidate.low), measured.stats.absmax);
+    switch (policy) {
+      case lang::Overflow::keep:
+        c_.diagnostics.warning(codes::kOverflow, what + "; it stays fp32, and so does what reads it").in(m_.path).note("read by " + readers);
+        return true;
+      case lang::Overflow::error:
+        c_.diagnostics.error(codes::kOverflow, what).in(m_.path).note("read by " + readers).fix("`overflow keep` leaves it and its readers in fp32");
+        return false;
+      case lang::Overflow::clamp:
+        c_.diagnostics.warning(codes::kOverflow, what + fmt::format("; {} of its elements are clamped", measured.stats.overflow)).in(m_.path).note("read by " + readers);
+        plan.clamp = true;
+        return false;
+      case lang::Overflow::inf:
+        c_.diagnostics.warning(codes::kOverflow, what + fmt::format("; {} of its elements become infinite", measured.stats.overflow)).in(m_.path).note("read by " + readers);
+        return false;
+    }
+    return true;
+  }
+
+  void hold_readers(const Candidate& candidate, Reason reason, const Span& rule) {
+    for (const Reader& r : c_.readers.of(candidate.value)) {
+      if (!reads_low(r)) continue;
+      Decision& d = c_.plan.nodes[r.node];
+      const int var = operand_var(m_.op_of(r.node), r.slot);
+      d.vars &= ~(1U << static_cast<unsigned>(var));
+      if (d.vars == 0) {
+        d.choice = Choice::fp32;
+        d.reason = reason;
+        d.value = candidate.value;
+        d.rule = rule;
+      }
+    }
+  }
+
+  /// R20 creators whose value is beyond the low type (ConstantOfShape of -3.4e38).
+  void creators() {
+    for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+      if (c_.plan.nodes[n].reason != Reason::attribute_type) continue;
+      for (const auto& a : m_.nodes[n].proto->attribute()) {
+        if (!a.has_t() || a.t().data_type() != onnx::TensorProto::FLOAT) continue;
+        const wire::Bytes bytes = tensors::bytes_of(m_, a.t());
+        const weights::Conversion conversion{ElemType::float32, c_.plan.nodes[n].low, false};
+        const auto stats = weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), bytes.size() / sizeof(float));
+        if (stats.overflow == 0) continue;
+        for (const ValueId v : m_.results_of(n)) {
+          if (v != kNone) huge_[v] = 1;
+        }
+      }
+    }
+  }
+
+  /// What is computed from a value beyond the low type may be as large.
+  void spread() {
+    walk_forward(
+        m_, 0, [&](NodeId n) { spread_node(n); }, [&](ValueId from, ValueId to) { huge_[to] |= huge_[from]; });
+  }
+
+  void spread_node(NodeId n) {
+    Decision& d = c_.plan.nodes[n];
+    const Op& op = m_.op_of(n);
+    ValueId huge = kNone;
+    const auto operands = m_.operands_of(n);
+    for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+      const ValueId v = operands[slot];
+      if (v == kNone || huge_[v] == 0 || m_.values[v].type != ElemType::float32) continue;
+      const bool lowers = (d.choice == Choice::low || d.choice == Choice::open) && operand_lowers(m_, d, n, slot);
+      // A weight that overflows has held its readers already; that it is still lowered here means it only limits.
+      if (m_.values[v].weight != nullptr && lowers) continue;
+      if (huge == kNone) huge = v;
+      if (!lowers || d.listed_allow) continue;
+      d.vars &= ~(1U << static_cast<unsigned>(operand_var(op, slot)));
+      if (d.vars == 0) {
+        d.choice = Choice::fp32;
+        d.reason = Reason::huge_operand;
+        d.value = v;
+      }
+    }
+    if (huge == kNone || c_.rules.bounded(m_.nodes[n].op)) return;
+    if (d.listed_allow && d.reason != Reason::overflow) return;
+    for (const ValueId v : m_.results_of(n)) {
+      if (v != kNone && m_.values[v].type == ElemType::float32) huge_[v] = 1;
+    }
+  }
+
+  const PassContext& c_;
+  const Model& m_;
+  std::vector<Candidate> candidates_;
+  std::vector<std::uint8_t> huge_;
+};
+
+}  // namespace
+
+void guard_ranges(const PassContext& c) { Ranges(c).run(); }
+
+}  // namespace ampc::passes

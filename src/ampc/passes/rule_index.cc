@@ -1,0 +1,179 @@
+#include "ampc/passes/rule_index.h"
+
+#include <algorithm>
+#include <map>
+
+#include "onnx/onnx_pb.h"
+
+namespace ampc {
+namespace {
+
+BoundRole bind_role(const lang::RoleRule& rule, const std::vector<Formal>& formals) {
+  std::uint64_t named = 0;
+  for (const auto& ref : rule.operands) {
+    const int p = position_of(ref, formals);
+    if (p < 0) continue;
+    named |= std::uint64_t{1} << std::min(p, 63);
+    // A role of a variadic operand holds for all of them.
+    const auto at = static_cast<std::size_t>(p);
+    if (ref.position < 0 && at < formals.size() && formals[at].variadic) named |= ~std::uint64_t{0} << at;
+  }
+  BoundRole role;
+  role.rule = &rule;
+  role.positions = rule.except ? ~named : rule.every ? ~std::uint64_t{0} : named;
+  return role;
+}
+
+}  // namespace
+
+int position_of(const lang::OperandRef& ref, const std::vector<Formal>& formals) {
+  if (ref.position >= 0) return ref.position;
+  for (std::size_t i = 0; i < formals.size(); ++i) {
+    if (formals[i].name == ref.name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+RuleIndex::RuleIndex(const lang::RuleSet& rules, const lang::Settings& overrides, const Model& model) : rules_(rules) {
+  settings_ = rules.scopes.empty() ? lang::Settings{} : rules.scopes[0].settings;
+  const auto take = [](auto& into, const auto& from) {
+    if (from) into = from;
+  };
+  take(settings_.dtype, overrides.dtype);
+  take(settings_.level, overrides.level);
+  take(settings_.promote, overrides.promote);
+  take(settings_.follow, overrides.follow);
+  take(settings_.io, overrides.io);
+  take(settings_.overflow, overrides.overflow);
+  take(settings_.underflow, overrides.underflow);
+  take(settings_.shared, overrides.shared);
+  take(settings_.on_conflict, overrides.on_conflict);
+  bind_ops(model);
+  bind_scopes(model);
+}
+
+void RuleIndex::bind_ops(const Model& m) {
+  op_rules_.resize(m.ops.size());
+  operand_roles_.resize(m.ops.size());
+  result_roles_.resize(m.ops.size());
+  bounded_.resize(m.ops.size());
+  std::map<lang::OpName, OpId> ids;
+  for (OpId op = 0; op < m.ops.size(); ++op) {
+    ids.emplace(lang::OpName{std::string(m.ops[op].domain), std::string(m.ops[op].name)}, op);
+  }
+  for (const auto& rule : rules_.ops) {
+    if (const auto op = ids.find(rule.op); op != ids.end()) op_rules_[op->second].push_back(&rule);
+  }
+  for (const auto& rule : rules_.roles) {
+    const auto op = ids.find(rule.op);
+    if (op == ids.end()) continue;
+    const Signature* s = m.ops[op->second].signature;
+    static const std::vector<Formal> none;
+    if (rule.results) {
+      result_roles_[op->second].push_back(bind_role(rule, s == nullptr ? none : s->outputs));
+    } else {
+      operand_roles_[op->second].push_back(bind_role(rule, s == nullptr ? none : s->inputs));
+    }
+  }
+  for (const auto& rule : rules_.facts) {
+    if (const auto op = ids.find(rule.op); op != ids.end()) bounded_[op->second] = 1;
+  }
+}
+
+std::string RuleIndex::path_of(const Model& m, NodeId n) {
+  const onnx::NodeProto& proto = *m.nodes[n].proto;
+  // Keys as torch.onnx writes them, and the plain one of other exporters.
+  static constexpr std::string_view kKeys[] = {"namespace", "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"};
+  for (const std::string_view key : kKeys) {
+    for (const auto& prop : proto.metadata_props()) {
+      if (prop.key() == key) return prop.value();
+    }
+  }
+  const std::string& name = proto.name();
+  const auto slash = name.rfind('/');
+  return slash == std::string::npos ? std::string{} : name.substr(0, slash);
+}
+
+bool RuleIndex::in_scope(const Model& m, lang::ScopeId scope, NodeId n, const std::string& path) const {
+  const lang::Scope& s = rules_.scopes[scope];
+  if (!s.block.empty()) {
+    const Block& b = m.blocks[m.nodes[n].block];
+    const NodeId at = n - b.first;
+    return b.path == s.block && at >= s.first && at < s.last;
+  }
+  const std::string& name = m.nodes[n].proto->name();
+  return std::any_of(s.patterns.begin(), s.patterns.end(), [&](const lang::NamePattern& p) {
+    return (!name.empty() && p.matches(name)) || (!path.empty() && p.matches(path));
+  });
+}
+
+void RuleIndex::bind_scopes(const Model& m) {
+  scope_sets_.push_back({lang::kWholeModel});
+  scope_options_.push_back(merge(scope_sets_[0]));
+  const bool scopes = rules_.scopes.size() > 1;
+  if (!scopes && rules_.guards.empty()) return;
+  if (scopes) scope_of_.assign(m.nodes.size(), 0);
+  if (!rules_.guards.empty()) guards_.assign(m.nodes.size(), 0);
+  std::map<std::vector<lang::ScopeId>, std::uint32_t> known{{scope_sets_[0], 0}};
+  // Blocks are numbered outer first, so an owner is bound before the nodes of its bodies.
+  for (NodeId n = 0; n < m.nodes.size(); ++n) {
+    const std::string path = path_of(m, n);
+    const NodeId owner = m.blocks[m.nodes[n].block].owner;
+    if (scopes) {
+      std::vector<lang::ScopeId> set = owner == kNone ? scope_sets_[0] : scope_sets_[scope_of_[owner]];
+      for (lang::ScopeId s = 1; s < rules_.scopes.size(); ++s) {
+        if (std::find(set.begin(), set.end(), s) != set.end()) continue;
+        const bool parent = std::find(set.begin(), set.end(), rules_.scopes[s].parent) != set.end();
+        if (parent && in_scope(m, s, n, path)) set.push_back(s);
+      }
+      const auto [at, fresh] = known.emplace(set, static_cast<std::uint32_t>(scope_sets_.size()));
+      if (fresh) {
+        scope_options_.push_back(merge(set));
+        scope_sets_.push_back(std::move(set));
+      }
+      scope_of_[n] = at->second;
+    }
+    if (!rules_.guards.empty()) {
+      const std::string& name = m.nodes[n].proto->name();
+      bool in = owner != kNone && guards_[owner] != 0;
+      for (const auto& g : rules_.guards) {
+        if (in) break;
+        in = g.pattern.matches(name) || (!path.empty() && g.pattern.matches(path));
+        // A guard is most often the name of one module somewhere on the path.
+        for (std::size_t begin = 0; !in && begin < path.size();) {
+          const std::size_t end = std::min(path.find('/', begin), path.size());
+          in = g.pattern.matches(path.substr(begin, end - begin));
+          begin = end + 1;
+        }
+      }
+      guards_[n] = in ? 1 : 0;
+    }
+  }
+}
+
+Options RuleIndex::merge(const std::vector<lang::ScopeId>& scopes) const {
+  Options o;
+  const auto apply = [&](const lang::Settings& s) {
+    if (s.level) o.level = *s.level;
+    if (s.dtype) o.dtype = *s.dtype;
+    if (s.promote) o.promote = *s.promote;
+    if (s.follow) o.follow = *s.follow;
+  };
+  apply(settings_);
+  for (const lang::ScopeId s : scopes) {
+    if (s != lang::kWholeModel) apply(rules_.scopes[s].settings);
+  }
+  return o;
+}
+
+int RuleIndex::scope_depth(lang::ScopeId scope, NodeId n) const {
+  if (scope == lang::kWholeModel) return 0;
+  if (scope_of_.empty()) return -1;
+  const auto& set = scope_sets_[scope_of_[n]];
+  if (std::find(set.begin(), set.end(), scope) == set.end()) return -1;
+  int depth = 0;
+  for (lang::ScopeId s = scope; s != lang::kWholeModel; s = rules_.scopes[s].parent) ++depth;
+  return depth;
+}
+
+}  // namespace ampc

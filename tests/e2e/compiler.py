@@ -1,0 +1,58 @@
+"""Runs the compiler under test."""
+
+import dataclasses
+import os
+import subprocess
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEFAULT_RULES = REPOSITORY / "rules" / "default.amp"
+CASES = REPOSITORY / "tests" / "cases"
+MODELS_LIST = REPOSITORY / "tests" / "models" / "models.json"
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Mode:
+    dtype: str = "fp16"
+    level: str = "O1"
+    io: str = "keep"
+
+    def arguments(self):
+        return ["--dtype", self.dtype, "--level", self.level, "--io", self.io]
+
+    def __str__(self):
+        return f"{self.dtype} {self.level} {self.io}"
+
+
+LEVELS = ("O1", "O2", "OD")
+DTYPES = ("fp16", "bf16")
+IOS = ("keep", "low")
+ALL_MODES = [Mode(d, l, i) for d in DTYPES for l in LEVELS for i in IOS]
+
+
+class Compiler:
+    def __init__(self, program, rules=DEFAULT_RULES):
+        self.program = str(Path(program).resolve())
+        self.rules = str(rules)
+
+    def run(self, model, out=None, mode=None, more=(), rules=None, timeout=600, cwd=None):
+        """The finished process; texts in stdout and stderr. A crash shows as a negative return code."""
+        command = [self.program, rules or self.rules, str(model)]
+        if out is not None:
+            command += ["-o", str(out)]
+        if mode is not None:
+            command += mode.arguments()
+        command += [str(m) for m in more]
+        return subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=cwd,
+                              env={**os.environ, "NO_COLOR": "1"})
+
+
+def said(process, limit=400):
+    """What a failed run said, on one line."""
+    text = " | ".join(line for line in (process.stderr + process.stdout).splitlines() if line.strip())
+    return f"exit {process.returncode}: {text[:limit]}"
+
+
+def add_arguments(parser):
+    parser.add_argument("--ampc", required=True, type=Path, help="the program under test")
+    parser.add_argument("--rules", type=Path, default=DEFAULT_RULES)

@@ -1,0 +1,375 @@
+"""Random valid ONNX models, drawn from onnx's schemas.
+
+A node is drawn by its schema: types for its type variables, operands of those types that are visible, attributes. What
+onnx's strict inference does not take is dropped and drawn again, so that no table here says what an operator accepts;
+graph_hints.py only makes hits likelier. Equal seeds give equal models.
+"""
+
+import functools
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, TensorProto, defs, helper, numpy_helper
+
+import graph_hints as hints
+from graph_scope import TENSOR_NAMES, Scope, Value, type_text
+
+MIN_OPSET, MAX_OPSET = 13, min(28, defs.onnx_opset_version())
+ML_OPSET = 3
+BODIES = {"If", "Loop", "Scan", "SequenceMap"}
+Parameter = defs.OpSchema.FormalParameterOption
+
+class Rejected(Exception):
+    """This draw makes no valid node."""
+
+
+@functools.lru_cache(maxsize=None)
+def operators(opset, domain=""):
+    """Schemas of a domain at an opset, without those that carry graphs."""
+    version = ML_OPSET if domain else opset
+    names = sorted({s.name for s in defs.get_all_schemas_with_history() if s.domain == domain and s.since_version <= version})
+    found = [defs.get_schema(name, version, domain) for name in names]
+    return [s for s in found if not s.deprecated and s.name not in BODIES and s.name not in ("Constant", "Cast")]
+
+
+class Maker:
+    def __init__(self, rng, nodes):
+        self.rng = rng
+        self.opset = rng.randint(MIN_OPSET, MAX_OPSET)
+        self.budget = nodes
+        self.with_ml = rng.random() < 0.15
+        self.used = set()
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    def tensor(self, elem, shape, name=""):
+        """A constant in one of the forms that a file may hold it in."""
+        numbers = np.random.default_rng(self.rng.getrandbits(32))
+        if elem == TensorProto.STRING:
+            return helper.make_tensor(name, elem, shape, [b"a"] * int(np.prod(shape)))
+        dtype = helper.tensor_dtype_to_np_dtype(elem)
+        data = numbers.normal(0, 1, shape) if numbers.random() < 0.8 else numbers.integers(0, 3, shape)
+        if elem not in hints.FLOATS:
+            data = numbers.integers(0, 2, shape)
+        elif numbers.random() < 0.05:
+            data = data * 1e6  # beyond fp16
+        elif numbers.random() < 0.05:
+            data = data * 1e-9  # below it
+        with np.errstate(over="ignore"):
+            data = np.asarray(data).astype(dtype)
+        if self.rng.random() < 0.5:
+            return numpy_helper.from_array(data, name)
+        return helper.make_tensor(name, elem, shape, data.flatten().tolist())
+
+    def new_constant(self, scope, elem, shape):
+        """A fresh initializer, here or in the main graph, or a Constant node."""
+        if self.rng.random() < 0.25:
+            return self.constant(scope, elem, shape)
+        name = scope.fresh(self.rng, "w")
+        tensor = self.tensor(elem, shape, name)
+        scope.initializers.append(tensor)
+        type_proto = helper.make_tensor_type_proto(elem, shape)
+        if scope.depth == 0 and self.rng.random() < 0.1:  # one that a caller may override
+            scope.inputs.append((name, type_proto))
+            tensor = None
+        return scope.add(Value(name, type_proto, tensor), made=False)
+
+    def constant(self, scope, elem, shape):
+        """A Constant node, the tensor in any of its attributes."""
+        form = "value"
+        if elem == TensorProto.FLOAT and len(shape) < 2 and self.rng.random() < 0.6:
+            form = "value_floats" if shape else "value_float"
+        elif elem == TensorProto.INT64 and len(shape) < 2 and self.rng.random() < 0.6:
+            form = "value_ints" if shape else "value_int"
+        tensor = self.tensor(elem, shape)
+        numbers = numpy_helper.to_array(tensor).flatten().tolist() if form != "value" else []
+        content = {"value": tensor, "value_float": numbers[0:1], "value_int": numbers[0:1]}.get(form, numbers)
+        if form in ("value_float", "value_int"):
+            content = content[0]
+        node = self.node("Constant", [], scope, 1)
+        attribute = helper.make_attribute(form, content) if content != [] else helper.make_attribute("value", tensor)
+        node.attribute.append(attribute)
+        return self.accept(node, scope)[0]
+
+    def sparse_weight(self, scope):
+        name = scope.fresh(self.rng, "sp")
+        values = helper.make_tensor(name, TensorProto.FLOAT, [2], [0.5, -1.25])
+        indices = helper.make_tensor(f"{name}_at", TensorProto.INT64, [2], [1, 7])
+        scope.sparse.append(helper.make_sparse_tensor(values, indices, [4, 4]))
+        scope.add(Value(name, helper.make_tensor_type_proto(TensorProto.FLOAT, [4, 4])), made=False)
+
+    def pick(self, scope, text, shape):
+        """A visible value of that type, of that shape where one is hinted; or a new constant."""
+        fits = [v for v in scope.visible if v.text == text and (shape is None or v.shape == shape)]
+        if fits and self.rng.random() < 0.85:
+            near = fits[-4:] if self.rng.random() < 0.5 else fits
+            return self.rng.choice(near)
+        if text.startswith("seq(tensor("):
+            element = self.pick(scope, text[4:-1], None)
+            return self.accept(self.node("SequenceConstruct", [element.name], scope, 1), scope)[0]
+        if not text.startswith("tensor("):
+            raise Rejected
+        return self.new_constant(scope, TENSOR_NAMES[text[7:-1]], hints.BASE if shape is None else shape)
+
+    # --- nodes -------------------------------------------------------------------------------------------------------
+
+    def node(self, op, inputs, scope, outputs, domain=""):
+        name = "" if self.rng.random() < 0.3 else scope.fresh(self.rng, "n")
+        node = helper.make_node(op, inputs, [scope.fresh(self.rng) for _ in range(outputs)], name=name, domain=domain)
+        if self.rng.random() < 0.1:
+            node.doc_string = "drawn"
+        return node
+
+    def accept(self, node, scope):
+        """Adds the node where onnx infers every result of it; returns its results."""
+        known = {v.name: v for v in scope.visible}
+        names = set(filter(None, node.input))
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                names |= set(known)  # whatever its body captures
+        values = [known[n] for n in names]
+        results = [o for o in node.output if o]
+        if len(set(results)) < len(results) or set(results) & set(known):
+            raise Rejected
+        graph = helper.make_graph(
+            [node], "g", [helper.make_value_info(v.name, v.type) for v in values if v.tensor is None], [],
+            [named(v.tensor, v.name) for v in values if v.tensor is not None])
+        try:
+            model = onnx.shape_inference.infer_shapes(self.model(graph), check_type=True, strict_mode=True, data_prop=True)
+        except Exception as error:  # onnx has no one class for this
+            raise Rejected from error
+        types = {v.name: v.type for v in model.graph.value_info}
+        if not all(o in types and type_text(types[o]) for o in results):
+            raise Rejected
+        tensor = next((a.t for a in node.attribute if node.op_type == "Constant" and a.name == "value"), None)
+        scope.nodes.append(node)
+        self.used.add(node.op_type)
+        return [scope.add(Value(o, types[o], tensor)) for o in results]
+
+    def draw(self, schema, scope):
+        """A node of this operator."""
+        shapes = self.rng.choice(hints.SHAPES.get(schema.name, [[]]))
+        bound, inputs = {}, []
+        for position, formal in enumerate(schema.inputs):
+            if formal.option == Parameter.Optional and self.rng.random() < 0.4:
+                inputs.append("")
+                continue
+            variadic = formal.option == Parameter.Variadic
+            count = max(self.rng.randint(1, 3), schema.min_input - position) if variadic else 1
+            for i in range(count):
+                key = formal.type_str if not variadic or formal.is_homogeneous else f"{formal.type_str}{i}"
+                if key not in bound:
+                    bound[key] = self.choose_type(sorted(formal.types), scope)
+                shape = shapes[min(position, len(shapes) - 1)] if shapes else None
+                inputs.append(self.pick(scope, bound[key], shape).name)
+        while inputs and inputs[-1] == "":
+            inputs.pop()
+        outputs = sum(1 for o in schema.outputs if o.option != Parameter.Optional or self.rng.random() < 0.4)
+        node = self.node(schema.name, inputs, scope, max(1, outputs), schema.domain)
+        for name, attribute in sorted(schema.attributes.items()):
+            if attribute.required or self.rng.random() < (0.5 if name in hints.TYPE_ATTRIBUTES else 0.08):
+                drawn = hints.attribute(self.rng, schema.name, name, attribute, self.opset)
+                node.attribute.extend([drawn] if drawn is not None else [])
+        return self.accept(node, scope)
+
+    def choose_type(self, allowed, scope):
+        present = {v.text for v in scope.visible}
+        good = [t for t in allowed if t in present or t[7:-1] in TENSOR_NAMES or t[11:-2] in TENSOR_NAMES]
+        if not good:
+            raise Rejected
+        for favourite in ("tensor(float)", "seq(tensor(float))"):
+            if favourite in good and self.rng.random() < 0.8:
+                return favourite
+        return self.rng.choice([t for t in good if t in present] or good)
+
+    def cast(self, scope):
+        value = self.rng.choice([v for v in scope.visible if v.text.startswith("tensor(")] or [None])
+        if value is None:
+            raise Rejected
+        node = self.node("Cast", [value.name], scope, 1)
+        to = self.rng.choice(hints.CAST_TARGETS)
+        node.attribute.append(helper.make_attribute("to", to))
+        return self.accept(node, scope)
+
+    # --- bodies ------------------------------------------------------------------------------------------------------
+
+    def body(self, outer, inputs=()):
+        scope = Scope(outer)
+        for name, type_proto in inputs:
+            scope.inputs.append((name, type_proto))
+            scope.add(Value(name, type_proto), made=False)
+        if self.rng.random() < 0.9:
+            self.fill(scope, self.rng.randint(1, 5))
+        return scope
+
+    def made_of_type(self, scope, text):
+        """A value of that type that this very graph makes (an output may be no captured value)."""
+        fits = [v for v in scope.made if v.text == text]
+        if fits and self.rng.random() < 0.8:
+            return self.rng.choice(fits)
+        for source in [v for v in reversed(scope.visible) if v.text == text][:1]:
+            return self.accept(self.node("Identity", [source.name], scope, 1), scope)[0]
+        raise Rejected
+
+    def graph(self, scope, outputs, name):
+        return helper.make_graph(
+            scope.nodes, name, [helper.make_value_info(n, t) for n, t in scope.inputs],
+            [helper.make_value_info(v.name, v.type) for v in outputs], scope.initializers,
+            sparse_initializer=scope.sparse)
+
+    def if_node(self, scope):
+        condition = self.pick(scope, "tensor(bool)", [])
+        then, other = self.body(scope), self.body(scope)
+        if not then.made:
+            self.new_constant(then, TensorProto.FLOAT, hints.BASE)
+        here = then.made or [v for v in then.visible if v.name in {t.name for t in then.initializers}]
+        if not here:
+            raise Rejected
+        results = self.distinct(here, 2)
+        others = []
+        for result in results:
+            others.append(self.made_of_type(other, result.text))
+        if len({v.name for v in others}) < len(others):
+            raise Rejected
+        node = self.node("If", [condition.name], scope, len(results))
+        node.attribute.extend([helper.make_attribute("then_branch", self.graph(then, results, "then")),
+                               helper.make_attribute("else_branch", self.graph(other, others, "else"))])
+        return self.accept(node, scope)
+
+    def loop_node(self, scope):
+        states = self.distinct([v for v in scope.visible if v.text.startswith("tensor(")], 2)
+        count = self.pick(scope, "tensor(int64)", []).name if self.rng.random() < 0.7 else ""
+        keep = self.pick(scope, "tensor(bool)", []).name if self.rng.random() < 0.5 or not count else ""
+        prefix = f"l{scope.depth + 1}_"
+        scalar = functools.partial(helper.make_tensor_type_proto, shape=[])
+        inputs = [(f"{prefix}i", scalar(TensorProto.INT64)), (f"{prefix}go", scalar(TensorProto.BOOL))]
+        # The shapes of states may change from turn to turn: only their types are said.
+        inputs += [(f"{prefix}s{k}", helper.make_tensor_type_proto(v.type.tensor_type.elem_type, None))
+                   for k, v in enumerate(states)]
+        body = self.body(scope, inputs)
+        go_on = self.accept(self.node("Identity", [f"{prefix}go"], body, 1), body)[0]
+        outputs = [go_on] + [self.made_of_type(body, s.text) for s in states]
+        rest = [v for v in body.made if v.text.startswith("tensor(") and v not in outputs]
+        outputs += self.distinct(rest, 1) if rest and self.rng.random() < 0.6 else []
+        if len({v.name for v in outputs}) < len(outputs):
+            raise Rejected
+        node = self.node("Loop", [count, keep] + [s.name for s in states], scope, len(outputs) - 1)
+        node.attribute.append(helper.make_attribute("body", self.graph(body, outputs, "loop")))
+        return self.accept(node, scope)
+
+    def scan_node(self, scope):
+        rows = [v for v in scope.visible if v.text == "tensor(float)" and v.shape]
+        if not rows:
+            raise Rejected
+        state, row = self.rng.choice(rows), self.rng.choice(rows)
+        prefix = f"c{scope.depth + 1}_"
+        inputs = [(f"{prefix}s", helper.make_tensor_type_proto(TensorProto.FLOAT, state.shape)),
+                  (f"{prefix}x", helper.make_tensor_type_proto(TensorProto.FLOAT, row.shape[1:]))]
+        body = self.body(scope, inputs)
+        kept = self.accept(self.node("Neg", [f"{prefix}s"], body, 1), body)[0]
+        rest = [v for v in body.made if v.text.startswith("tensor(") and v is not kept]
+        outputs = [kept] + (self.distinct(rest, 1) if rest else [])
+        node = self.node("Scan", [state.name, row.name], scope, len(outputs))
+        node.attribute.extend([helper.make_attribute("body", self.graph(body, outputs, "scan")),
+                               helper.make_attribute("num_scan_inputs", 1)])
+        return self.accept(node, scope)
+
+    def sequence_map(self, scope):
+        if self.opset < 17:
+            raise Rejected
+        sequence = self.pick(scope, "seq(tensor(float))", None)
+        prefix = f"m{scope.depth + 1}_"
+        body = self.body(scope, [(f"{prefix}x", helper.make_tensor_type_proto(TensorProto.FLOAT, sequence.element_shape))])
+        outputs = self.distinct([v for v in body.made if v.text.startswith("tensor(")], 2)
+        node = self.node("SequenceMap", [sequence.name], scope, len(outputs))
+        node.attribute.append(helper.make_attribute("body", self.graph(body, outputs, "map")))
+        return self.accept(node, scope)
+
+    def distinct(self, values, most):
+        if not values:
+            raise Rejected
+        return self.rng.sample(values, min(len(values), self.rng.randint(1, most)))
+
+    # --- models ------------------------------------------------------------------------------------------------------
+
+    def step(self, scope):
+        kinds = [(self.if_node, 7), (self.loop_node, 6), (self.scan_node, 4), (self.sequence_map, 2)] if scope.depth < 3 else []
+        kinds += [(self.cast, 8), (self.any_constant, 5), (self.common, 40), (self.anything, 34)]
+        (kind,) = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])
+        # What a rejected draw left in the graph (constants) stays: unused values are legal.
+        kind(scope)
+
+    def any_constant(self, scope):
+        return [self.constant(scope, self.rng.choice(hints.CONSTANT_TYPES), self.rng.choice([[], [1], [4], [0], hints.BASE]))]
+
+    def common(self, scope):
+        name = self.rng.choice(hints.COMMON)
+        schema = next((s for s in operators(self.opset) if s.name == name), None)
+        if schema is None:
+            raise Rejected
+        return self.draw(schema, scope)
+
+    def anything(self, scope):
+        domain = "ai.onnx.ml" if self.with_ml and self.rng.random() < 0.3 else ""
+        return self.draw(self.rng.choice(operators(self.opset, domain)), scope)
+
+    def fill(self, scope, wanted):
+        for _ in range(wanted):
+            for _ in range(12):
+                try:
+                    self.step(scope)
+                    break
+                except Rejected:
+                    continue
+
+    def model(self, graph):
+        imports = [helper.make_opsetid("", self.opset)]
+        if self.with_ml:
+            imports.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
+        model = helper.make_model(graph, opset_imports=imports, producer_name="graph_maker")
+        model.ir_version = max(8, helper.find_min_ir_version_for(imports))
+        return model
+
+    def make(self):
+        scope = Scope()
+        for i, (elem, shape) in enumerate(hints.INPUTS):
+            if i < 3 or self.rng.random() < 0.5:
+                type_proto = helper.make_tensor_type_proto(elem, shape)
+                scope.inputs.append((f"in{i}", type_proto))
+                scope.add(Value(f"in{i}", type_proto), made=False)
+        if self.rng.random() < 0.15:
+            self.sparse_weight(scope)
+        self.fill(scope, self.budget)
+        if not scope.made:
+            raise Rejected
+        outputs = list(dict.fromkeys([scope.made[-1], *self.rng.sample(scope.made, min(len(scope.made), self.rng.randint(1, 4)))]))
+        weights = {t.name for t in scope.initializers} - {n for n, _ in scope.inputs}
+        if self.rng.random() < 0.05:
+            outputs += [v for v in scope.visible if v.name in weights][:1]
+        graph = self.graph(scope, outputs, "random")
+        if self.rng.random() < 0.5:
+            said = {v.name for v in outputs}
+            graph.value_info.extend(helper.make_value_info(v.name, v.type) for v in scope.made if v.name not in said)
+        return self.model(graph)
+
+
+def named(tensor, name):
+    copy = TensorProto()
+    copy.CopyFrom(tensor)
+    copy.name = name
+    return copy
+
+
+def make(rng, nodes):
+    """(a model that passes onnx's full check and strict inference, the operators in it)"""
+    while True:
+        maker = Maker(rng, nodes)
+        try:
+            model = maker.make()
+            onnx.checker.check_model(model, full_check=True)
+            # With and without its type check: inference takes some graphs in one way alone.
+            for check_type in (True, False):
+                onnx.shape_inference.infer_shapes(model, check_type=check_type, strict_mode=True, data_prop=True)
+            return model, maker.used
+        except (Rejected, onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError):
+            continue

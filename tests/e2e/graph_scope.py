@@ -1,0 +1,67 @@
+"""Graphs in the making: values with their types, and which of them a nested graph sees."""
+
+from onnx import TensorProto
+
+TENSOR_NAMES = {"float": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16,
+                 "double": TensorProto.DOUBLE, "int8": TensorProto.INT8, "int16": TensorProto.INT16,
+                 "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8,
+                 "uint16": TensorProto.UINT16, "uint32": TensorProto.UINT32, "uint64": TensorProto.UINT64,
+                 "bool": TensorProto.BOOL, "string": TensorProto.STRING}
+_TENSOR_TEXTS = {value: name for name, value in TENSOR_NAMES.items()}
+
+
+def type_text(type_proto):
+    """The schemas' spelling, "tensor(float)"; "" for what the maker has no use for."""
+    kind = type_proto.WhichOneof("value")
+    if kind == "tensor_type":
+        name = _TENSOR_TEXTS.get(type_proto.tensor_type.elem_type)
+        return f"tensor({name})" if name else ""
+    if kind in ("sequence_type", "optional_type"):
+        inner = type_text(getattr(type_proto, kind).elem_type)
+        return f"{'seq' if kind == 'sequence_type' else 'optional'}({inner})" if inner else ""
+    return ""
+
+
+def shape_of(type_proto):
+    """Dimensions of a tensor, None where some are unknown."""
+    if type_proto.WhichOneof("value") != "tensor_type" or not type_proto.tensor_type.HasField("shape"):
+        return None
+    dims = type_proto.tensor_type.shape.dim
+    return [d.dim_value for d in dims] if all(d.HasField("dim_value") for d in dims) else None
+
+
+class Value:
+    def __init__(self, name, type_proto, tensor=None):
+        self.name, self.type, self.tensor = name, type_proto, tensor
+        self.text, self.shape = type_text(type_proto), shape_of(type_proto)
+
+    @property
+    def element_shape(self):
+        """Of a sequence: the shape of its tensors, None where that is unknown."""
+        return shape_of(self.type.sequence_type.elem_type)
+
+
+class Scope:
+    """A graph in the making. Values of the outer graphs are visible in it."""
+
+    def __init__(self, outer=None):
+        self.outer = outer
+        self.depth = outer.depth + 1 if outer else 0
+        self.visible = list(outer.visible) if outer else []
+        self.nodes, self.initializers, self.sparse, self.inputs, self.made = [], [], [], [], []
+        self.counter = 0
+
+    def fresh(self, rng, stem="v"):
+        """A name new along the chain of graphs. Sibling bodies have the same names, as exporters write them."""
+        self.counter += 1
+        if self.visible and rng.random() < 0.03:  # a name that the compiler would choose
+            name = f"{rng.choice(self.visible).name}.cast_{rng.choice(['fp16', 'bf16', 'fp32'])}"
+            if name not in {v.name for v in self.visible}:
+                return name
+        return f"/b{self.depth}/{stem}.{self.counter}" if rng.random() < 0.5 else f"{stem}{self.depth}_{self.counter}"
+
+    def add(self, value, made=True):
+        self.visible.append(value)
+        if made:
+            self.made.append(value)
+        return value

@@ -1,0 +1,237 @@
+// Runs the golden files of tests/golden/pass: each case compiles a model by rules and compares what comes out.
+//
+// Expected sections of a case, each compared with what the program makes of the case's model, rules and args:
+//   decisions      standard output of `--emit decisions`
+//   onnx           standard output of `--emit onnx`
+//   explain NODE   standard output of `--explain NODE`
+//   casts          casts that the output model has and the input model has not
+//   weights        floating-point initializers and Constants of the output model
+//   log            summary line and diagnostics of the compilation
+//   exit N         exit status, 0 where the section is absent
+// A section `annotate` gives nodes metadata, which the text format has no place for: lines of a node's first output, a
+// key of metadata_props and a value.
+// Whatever a case shows, its output must pass onnx's full check and strict inference and must not depend on the number
+// of threads; a failed compilation must leave no output. AMPC_UPDATE_GOLDENS=1 rewrites the expected texts in place.
+#include <gtest/gtest.h>
+#include <onnx/checker.h>
+#include <onnx/defs/parser.h>
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "ampc/driver/driver.h"
+#include "ampc/model/schemas.h"
+#include "unit/golden_file.h"
+#include "unit/output_facts.h"
+
+namespace ampc::golden {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_file(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+bool updating() {
+  const char* value = std::getenv("AMPC_UPDATE_GOLDENS");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+/// A folder of its own, current while it lives, with the shipped rules under `rules/`: messages then name no path of
+/// this machine.
+class Workplace {
+ public:
+  Workplace() : before_(fs::current_path()) {
+    std::string name = (fs::temp_directory_path() / "ampc_golden_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = name;
+    fs::create_directory_symlink(fs::path(AMPC_SOURCE_DIR) / "rules", folder_ / "rules");
+    fs::current_path(folder_);
+  }
+  ~Workplace() {
+    fs::current_path(before_);
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+
+ private:
+  fs::path before_;
+  fs::path folder_;
+};
+
+struct Run {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+Run run(std::vector<std::string> args, const std::vector<std::string>& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = driver::run(args, out, err);
+  return {status, out.str(), err.str()};
+}
+
+onnx::ModelProto load(const fs::path& path) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(read_file(path))) throw std::runtime_error(path.string() + " is no model");
+  return model;
+}
+
+void annotate(onnx::GraphProto& graph, const std::vector<std::string>& entry) {
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute())
+      if (attribute.has_g()) annotate(*attribute.mutable_g(), entry);
+    if (node.output_size() == 0 || node.output(0) != entry.at(0)) continue;
+    onnx::StringStringEntryProto* added = node.add_metadata_props();
+    added->set_key(entry.at(1));
+    added->set_value(entry.at(2));
+  }
+}
+
+/// Empty, or what onnx says against a model.
+std::string complaint(const onnx::ModelProto& model) {
+  try {
+    onnx::checker::check_model(model, true);
+    onnx::ModelProto copy = model;
+    onnx::shape_inference::InferShapes(copy, onnx::OpSchemaRegistry::Instance(),
+                                       onnx::ShapeInferenceOptions{true, 1, false});
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+/// The expected text of a section, or in an update the text that is there now.
+void compare(Section& section, const std::string& actual) {
+  const std::string text = without_blank_end(actual);
+  if (updating()) {
+    section.text = text;
+    return;
+  }
+  EXPECT_EQ(section.text, text) << "section " << section.name << " " << section.argument;
+}
+
+void check_case(Case& one) {
+  const Section* model_text = one.find("model");
+  ASSERT_NE(model_text, nullptr) << "a case without a model";
+  const Workplace workplace;
+
+  onnx::ModelProto model;
+  onnx::OnnxParser parser(model_text->text);
+  const onnx::Common::Status parsed = parser.Parse(model);
+  ASSERT_TRUE(parsed.IsOK()) << parsed.ErrorMessage();
+  ASSERT_TRUE(parser.EndOfInput()) << "text after the model";
+  if (const Section* notes = one.find("annotate")) {
+    std::istringstream lines(notes->text);
+    for (std::string line; std::getline(lines, line);) annotate(*model.mutable_graph(), words(line));
+  }
+  write_file("model.onnx", model.SerializeAsString());
+  std::string rules = "rules/default.amp";
+  if (const Section* text = one.find("rules")) {
+    rules = "rules.amp";
+    write_file(rules, text->text);
+  }
+
+  std::vector<std::string> args = {rules, "model.onnx", "-I", "rules"};
+  if (const Section* more = one.find("args")) {
+    const std::vector<std::string> list = words(more->argument);
+    args.insert(args.end(), list.begin(), list.end());
+  }
+  const Run made = run(args, {"-o", "out.onnx", "-j", "1"});
+  const Section* expected_exit = one.find("exit");
+  const int expected_status = expected_exit == nullptr ? 0 : std::stoi(expected_exit->argument);
+  EXPECT_EQ(made.status, expected_status) << made.err << made.out;
+
+  std::optional<onnx::ModelProto> result;
+  if (made.status == 0) {
+    EXPECT_EQ(complaint(model), "") << "the model of the case itself";
+    ASSERT_TRUE(fs::exists("out.onnx"));
+    result = load("out.onnx");
+    EXPECT_EQ(complaint(*result), "");
+    const Run parallel = run(args, {"-o", "parallel.onnx", "-j", "4"});
+    EXPECT_EQ(parallel.status, 0);
+    EXPECT_EQ(read_file("out.onnx"), read_file("parallel.onnx")) << "-j 1 and -j 4 differ";
+  } else {
+    EXPECT_FALSE(fs::exists("out.onnx")) << "a failed compilation left its output";
+  }
+
+  std::size_t compared = expected_status == 0 ? 0 : 1;
+  for (Section& section : one.sections) {
+    if (section.name == "model" || section.name == "rules" || section.name == "args" || section.name == "exit")
+      continue;
+    ++compared;
+    if (section.name == "decisions" || section.name == "onnx") {
+      const Run emitted = run(args, {"--emit", section.name});
+      EXPECT_EQ(emitted.status, expected_status) << emitted.err;
+      compare(section, emitted.out);
+    } else if (section.name == "explain") {
+      const Run explained = run(args, {"--explain", section.argument});
+      EXPECT_EQ(explained.status, expected_status) << explained.err;
+      compare(section, explained.out);
+    } else if (section.name == "log") {
+      compare(section, made.err + made.out);
+    } else if (section.name == "casts") {
+      ASSERT_TRUE(result.has_value());
+      compare(section, added_casts(model, *result));
+    } else if (section.name == "weights") {
+      ASSERT_TRUE(result.has_value());
+      compare(section, float_weights(*result));
+    } else {
+      ADD_FAILURE() << "unknown section '" << section.name << "'";
+    }
+  }
+  EXPECT_GT(compared, 0U) << "a case that expects nothing";
+}
+
+fs::path golden_folder() { return fs::path(AMPC_SOURCE_DIR) / "tests" / "golden" / "pass"; }
+
+std::vector<std::string> golden_files() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(golden_folder()))
+    if (entry.path().extension() == ".golden") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, Pass) {
+  Schemas::get();  // registers onnx's schemas, which the checker needs
+  const fs::path path = golden_folder() / (GetParam() + ".golden");
+  File file = parse(read_file(path));
+  ASSERT_FALSE(file.cases.empty());
+  for (Case& one : file.cases) {
+    SCOPED_TRACE(path.filename().string() + ":" + std::to_string(one.line) + ": " + one.title);
+    check_case(one);
+  }
+  if (updating()) write_file(path, print(file));
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(golden_files()), [](const auto& parameter) {
+  std::string name = parameter.param;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace ampc::golden
