@@ -2,10 +2,8 @@
 find_package(PkgConfig REQUIRED)
 find_package(Protobuf REQUIRED)  # before ONNX, whose package refers to protobuf::libprotobuf
 find_package(TBB REQUIRED)
-find_package(yaml-cpp REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)

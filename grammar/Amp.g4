@@ -69,7 +69,7 @@ qualifiers : qualifier (COMMA qualifier)* COLON ;
 qualifier : (ID | opWord) lowType? | lowType ;
 operands : operand (COMMA operand)* | STAR (EXCEPT operand (COMMA operand)*)? ;
 operand : NUMBER | operandName ;
-action : KEEP word | STORE word | EXACT (FROM word)? | SATURATE ;
+action : KEEP word | STORE word | EXACT (FROM word)? | SATURATE | FACTOR ;
 
 // `alias layer_norm(input, shape, weight, bias) = LayerNormalization(X: input, Scale: weight, B: bias)`
 alias : ALIAS aliasName (LPAREN parameters? RPAREN)? ASSIGN aliasTarget (COMMA aliasTarget)* ;
@@ -107,15 +107,15 @@ term
 
 // Words by place. A statement's own verbs are never names, so that a list with a comma too many does not eat the next one.
 word : ID | FP16 | BF16 | KEEP ;
-name : ID | nameWord | KEEP | STORE | EXACT | SATURATE | WHERE ;
+name : ID | nameWord | KEEP | STORE | EXACT | SATURATE | FACTOR | WHERE ;
 operandName : ID | nameWord | WHERE ;
-termName : ID | nameWord | EXACT | SATURATE ;
+termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
     : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | ON | CONFLICT | TENSOR | NODE | NODES | GUARD
     | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
-opWord : EXACT | SATURATE | CONFLICT | FROM | NODES ;
+opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
 
 AMP : 'amp' ;
 IMPORT : 'import' ;
@@ -155,6 +155,7 @@ STORE : 'store' ;
 EXACT : 'exact' ;
 FROM : 'from' ;
 SATURATE : 'saturate' ;
+FACTOR : 'factor' ;
 IS : 'is' ;
 AND : 'and' ;
 OR : 'or' ;

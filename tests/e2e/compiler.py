@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -45,6 +46,13 @@ class Compiler:
         command += [str(m) for m in more]
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=cwd,
                               env={**os.environ, "NO_COLOR": "1"})
+
+    def require_rules(self):
+        """Ends the test where the rules themselves do not compile: every model would fail for that one reason."""
+        done = subprocess.run([self.program, self.rules, "--emit", "rules"], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{self.rules} does not compile\n{done.stderr}")
+        return self
 
 
 def said(process, limit=400):

@@ -127,7 +127,7 @@ def examine(subject, mode, compiler, judge, folder):
 
 def run(work, args, folder):
     """Rows of all work, in its order. A model stays with one judge, which keeps its reference outputs."""
-    compiler = Compiler(args.ampc, args.rules)
+    compiler = Compiler(args.ampc, args.rules).require_rules()
     jobs = queue.Queue()
     # The largest first, so that no long one is left for the end.
     for item in sorted(work, key=lambda item: -item[0].path.stat().st_size):

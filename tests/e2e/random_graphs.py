@@ -102,6 +102,7 @@ def main():
     seed = args.seed if args.seed is not None else int.from_bytes(os.urandom(4), "little")
     print(f"seed {seed}, {args.count} graphs", flush=True)
 
+    Compiler(args.ampc, args.rules).require_rules()
     tasks = [(seed + i, args.ampc, args.rules, args.save) for i in range(args.count)]
     operators, failures = collections.Counter(), []
     with multiprocessing.Pool(args.jobs) as pool:

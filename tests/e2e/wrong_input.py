@@ -256,7 +256,7 @@ class Rules(WrongInput):
     def test_ten_mistakes(self):
         """Each on a line of its own; all are told, at their lines."""
         mistakes = ["allow MatMull",                                   # operator
-                    "deny Exp where axsi == 1",                        # attribute
+                    "deny Flatten where axsi == 1",                    # attribute
                     "LayerNormalization arg 9 keep fp32",              # position
                     "LayerNormalization arg Scael keep fp32",          # operand
                     "dtype fp8",                                       # value of a setting

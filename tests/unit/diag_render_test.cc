@@ -33,12 +33,12 @@ TEST(SourceMap, CountsLinesAndCodePointsFromOne) {
 TEST(Utf8, FindsTheFirstFault) {
   EXPECT_FALSE(utf8::first_invalid("plain").has_value());
   EXPECT_FALSE(utf8::first_invalid("\xc3\xb6 \xe2\x82\xac \xf0\x9f\x99\x82").has_value());
-  EXPECT_EQ(utf8::first_invalid("ab\xf6"), 2U);              // Latin-1
-  EXPECT_EQ(utf8::first_invalid("a\x80"), 1U);               // a stray continuation
-  EXPECT_EQ(utf8::first_invalid("\xc0\xaf"), 0U);            // overlong
-  EXPECT_EQ(utf8::first_invalid("\xe2\x82"), 0U);            // cut short
-  EXPECT_EQ(utf8::first_invalid("\xed\xa0\x80"), 0U);        // a surrogate
-  EXPECT_EQ(utf8::first_invalid("x\xf4\x90\x80\x80"), 1U);   // beyond U+10FFFF
+  EXPECT_EQ(utf8::first_invalid("ab\xf6"), 2U);             // Latin-1
+  EXPECT_EQ(utf8::first_invalid("a\x80"), 1U);              // a stray continuation
+  EXPECT_EQ(utf8::first_invalid("\xc0\xaf"), 0U);           // overlong
+  EXPECT_EQ(utf8::first_invalid("\xe2\x82"), 0U);           // cut short
+  EXPECT_EQ(utf8::first_invalid("\xed\xa0\x80"), 0U);       // a surrogate
+  EXPECT_EQ(utf8::first_invalid("x\xf4\x90\x80\x80"), 1U);  // beyond U+10FFFF
   EXPECT_EQ(utf8::count("\xc3\xb6\xe2\x82\xac!"), 3U);
 }
 
@@ -79,7 +79,8 @@ TEST(Render, KeepsCaretsUnderTheirWord) {
   const FileId id = sources.add("a.amp", "\tdeny\t\xce\xb1\xce\xb2 Exp\n");
   Diagnostics d;
   d.error("AMPC0101", "m").at({id, 11, 14});
-  EXPECT_EQ(rendered(d, sources), "a.amp:1:10: error[AMPC0101]: m\n  1 |  deny \xce\xb1\xce\xb2 Exp\n    |          ^^^\n");
+  EXPECT_EQ(rendered(d, sources),
+            "a.amp:1:10: error[AMPC0101]: m\n  1 |  deny \xce\xb1\xce\xb2 Exp\n    |          ^^^\n");
 }
 
 TEST(Render, ShowsAWindowOfALongLine) {

@@ -18,7 +18,8 @@ TEST(EditDistance, CountsLettersButNotCase) {
 }
 
 TEST(Nearest, IsWhatWasMeant) {
-  const std::vector<std::string> names = {"Exp", "Conv", "ConvTranspose", "LayerNormalization", "MatMul", "Mul", "Relu"};
+  const std::vector<std::string> names = {"Exp",    "Conv", "ConvTranspose", "LayerNormalization",
+                                          "MatMul", "Mul",  "Relu"};
   EXPECT_EQ(nearest("MatMull", names), "MatMul");
   EXPECT_EQ(nearest("matmul", names), "MatMul");
   EXPECT_EQ(nearest("LayerNormalisation", names), "LayerNormalization");

@@ -50,6 +50,19 @@ TEST(DriverProgressLine, NeverWiderThanTheTerminal) {
   EXPECT_THAT(progress_line({"casting", 1, 2, Unit::bytes, 1}, 40), Not(HasSubstr("["))) << "no room for a bar";
 }
 
+TEST(DriverProgressLine, LabelsInUtf8) {
+  EXPECT_EQ(progress_line({"模型", 1, 0, Unit::nodes, 0}, 80), "模型  1 nodes");
+  EXPECT_EQ(progress_line({"模型", 1, 0, Unit::nodes, 0}, 1), "模");
+  EXPECT_EQ(progress_line({"a模型", 1, 0, Unit::nodes, 0}, 2), "a模");
+  const std::string ascii = progress_line({"ab", 1, 2, Unit::nodes, 1}, 60);
+  const std::string wide = progress_line({"模型", 1, 2, Unit::nodes, 1}, 60);
+  EXPECT_EQ(wide.size(), ascii.size() + 4) << "the bar is as long";
+}
+
+TEST(DriverProgressLine, LabelsWithControlCharacters) {
+  EXPECT_EQ(progress_line({"a\x1b[2J\nb", 1, 0, Unit::nodes, 0}, 80), "a?[2J?b  1 nodes");
+}
+
 TEST(DriverProgressLine, UnitsDoNotReach1024) {
   EXPECT_THAT(progress_line({"x", kMiB - 1, 0, Unit::bytes, 0}, 80), EndsWith("1.0 MiB"));
   EXPECT_THAT(progress_line({"x", 1023, 0, Unit::bytes, 0}, 80), EndsWith("1023 B"));

@@ -105,7 +105,7 @@ const Names kNames = {"two words.bin", "a#b.bin",           "cost$5.bin",  "$(HO
 
 /// Runs real build tools in a folder of its own.
 class EmitDepfileTools : public ::testing::TestWithParam<std::string> {
- protected:
+ public:
   EmitDepfileTools() {
     std::string pattern = (fs::temp_directory_path() / "ampc-depfile-XXXXXX").string();
     folder_ = mkdtemp(pattern.data());
@@ -115,6 +115,7 @@ class EmitDepfileTools : public ::testing::TestWithParam<std::string> {
     fs::remove_all(folder_, ignored);
   }
 
+ protected:
   static bool has(const std::string& tool) {
     return std::system(fmt::format("command -v {} >/dev/null", tool).c_str()) == 0;
   }

@@ -73,7 +73,7 @@ int code_of(const std::function<void()>& work) {
 }
 
 class EmitOutputFile : public ::testing::Test {
- protected:
+ public:
   EmitOutputFile() {
     std::string pattern = (fs::temp_directory_path() / "ampc-output-XXXXXX").string();
     folder_ = mkdtemp(pattern.data());
@@ -83,6 +83,7 @@ class EmitOutputFile : public ::testing::Test {
     fs::remove_all(folder_, ignored);
   }
 
+ protected:
   std::vector<std::string> names() const {
     std::vector<std::string> list;
     for (const auto& entry : fs::directory_iterator(folder_)) list.push_back(entry.path().filename().string());

@@ -77,13 +77,16 @@ const Case kStatements[] = {
     {"BatchNormalization result * except Y, 2 keep fp32", "BatchNormalization result * except Y, 2 keep fp32\n"},
     {"Resize arg scales exact\nSin, Cos arg * exact from integers\nClip arg 2, max saturate",
      "Resize arg scales exact\nSin, Cos arg * exact from integers\nClip arg 2, max saturate\n"},
+    {"Mul arg * factor", "Mul arg * factor\n"},
     {"Sin O1, bf16: arg 1 exact", "Sin O1, bf16: arg 1 exact\n"},
     {"com.microsoft::Gelu fp16: result 1 keep fp32", "com.microsoft::Gelu fp16: result 1 keep fp32\n"},
     // Aliases
     {"alias matmul_v2 = MatMul", "alias matmul_v2 = MatMul\n"},
     {"alias pool2d = MaxPool , AveragePool", "alias pool2d = MaxPool, AveragePool\n"},
-    {"alias layer_norm(input, normalized_shape, weight, bias, eps) = LayerNormalization(X: input, Scale: weight, B: bias)",
-     "alias layer_norm(input, normalized_shape, weight, bias, eps) = LayerNormalization(X: input, Scale: weight, B: bias)\n"},
+    {"alias layer_norm(input, normalized_shape, weight, bias, eps) = LayerNormalization(X: input, Scale: weight, B: "
+     "bias)",
+     "alias layer_norm(input, normalized_shape, weight, bias, eps) = LayerNormalization(X: input, Scale: weight, B: "
+     "bias)\n"},
     {"alias where(condition, x, y) = Where(condition: condition, X: x, Y: y)",
      "alias where(condition, x, y) = Where(condition: condition, X: x, Y: y)\n"},
     {"alias now() = Shape()", "alias now() = Shape\n"},
@@ -104,7 +107,8 @@ const Case kStatements[] = {
     // Words that are keywords elsewhere
     {"Gather arg weight, on, scope, keepdims, where, level keep fp32",
      "Gather arg weight, on, scope, keepdims, where, level keep fp32\n"},
-    {"alias f(keep, store, exact, level, tensor) = Gemm(A: keep)", "alias f(keep, store, exact, level, tensor) = Gemm(A: keep)\n"},
+    {"alias f(keep, store, exact, level, tensor) = Gemm(A: keep)",
+     "alias f(keep, store, exact, level, tensor) = Gemm(A: keep)\n"},
     {"deny Foo where weight is weight and size == 3 and rank(scope) > 1",
      "deny Foo where weight is weight and size == 3 and rank(scope) > 1\n"},
     {"deny exact, from, conflict where on == 1", "deny exact, from, conflict where on == 1\n"},
@@ -136,7 +140,8 @@ const Case kPredicates[] = {
 INSTANTIATE_TEST_SUITE_P(Predicates, Ast, testing::ValuesIn(kPredicates));
 
 TEST(AstSpans, NameTheirBytes) {
-  const std::string text = "amp 1\ntensor \"gr\xc3\xb6\xc3\x9f\x65\" keep fp32\n  deny Exp, com.acme::Warp where a == 1\n";
+  const std::string text =
+      "amp 1\ntensor \"gr\xc3\xb6\xc3\x9f\x65\" keep fp32\n  deny Exp, com.acme::Warp where a == 1\n";
   const Parsed parsed(text);
   ASSERT_EQ(parsed.errors(), "");
   ASSERT_EQ(parsed.file.statements.size(), 3U);

@@ -20,7 +20,8 @@ class Compile : public testing::Test {
  protected:
   void SetUp() override {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / ("ampc_compile_" + std::string(info->name()) + "_" + std::to_string(::getpid()));
+    folder_ =
+        fs::temp_directory_path() / ("ampc_compile_" + std::string(info->name()) + "_" + std::to_string(::getpid()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -73,7 +74,8 @@ TEST_F(Compile, LevelsAreData) {
       "level O1\ndeny O1, O2 fp16: Exp";
   EXPECT_EQ(rules(text),
             "level O0 { default fp32  weights use  off }\nlevel O1 { default fp32  weights use }\n"
-            "level O2 { default low  weights low }\nlevel O1\ndeny O1, O2, fp16: Exp\ndeny O2: Resize\nSin O2: arg 1 exact\n");
+            "level O2 { default low  weights low }\nlevel O1\ndeny O1, O2, fp16: Exp\ndeny O2: Resize\nSin O2: arg 1 "
+            "exact\n");
   const auto set = compile_file("main.amp");
   ASSERT_TRUE(set.has_value());
   EXPECT_EQ(set->level("O2"), 2U);
@@ -88,7 +90,8 @@ TEST_F(Compile, LevelsAreData) {
 
 TEST_F(Compile, TheUsersOwnLineWorksThroughAnAlias) {  // counted from 1: weight and bias
   const std::string alias =
-      "alias layer_norm(input, normalized_shape, weight, bias, eps) = LayerNormalization(X: input, Scale: weight, B: bias)\n";
+      "alias layer_norm(input, normalized_shape, weight, bias, eps) = LayerNormalization(X: input, Scale: weight, B: "
+      "bias)\n";
   const std::string expected = "LayerNormalization arg B, Scale keep fp32\n";
   EXPECT_EQ(rules(alias + "layer_norm arg 3,4 keep fp32"), expected);
   EXPECT_EQ(rules(alias + "layer_norm arg weight, bias keep fp32"), expected);
@@ -106,8 +109,10 @@ TEST_F(Compile, AnAliasMayStandForSeveralOperators) {
 }
 
 TEST_F(Compile, OperandsOfUnknownDomainsGoByPosition) {
-  EXPECT_EQ(rules("com.acme::Warp arg 1, 3 keep fp32\ndeny com.acme::Warp where group > 1 and rank(2) == 4 and 2 is weight"),
-            "deny com.acme::Warp where (group > 1) and (rank(2) == 4) and (2 is weight)\ncom.acme::Warp arg 1, 3 keep fp32\n");
+  EXPECT_EQ(
+      rules("com.acme::Warp arg 1, 3 keep fp32\ndeny com.acme::Warp where group > 1 and rank(2) == 4 and 2 is weight"),
+      "deny com.acme::Warp where (group > 1) and (rank(2) == 4) and (2 is weight)\ncom.acme::Warp arg 1, 3 keep "
+      "fp32\n");
 }
 
 TEST_F(Compile, RolesOfEveryKind) {
@@ -138,11 +143,13 @@ TEST_F(Compile, NamesScopesAndBlocks) {
                   "  scope \"e\" { allow Exp } }\n"
                   "block \"main/If_3.then_branch\" nodes [1,3) { deny Gelu }\nblock \"main\" { node \"n\" keep fp32 }"),
             "level O2 { default low  weights use }\n"
-            "scope \"/d/**\": dtype bf16\nscope \"/d/**\": follow last\nscope \"/d/**\": level O2\nscope \"/d/**\": promote on\n"
+            "scope \"/d/**\": dtype bf16\nscope \"/d/**\": follow last\nscope \"/d/**\": level O2\nscope \"/d/**\": "
+            "promote on\n"
             "block \"main/If_3.then_branch\" nodes [1,3): deny Gelu\nscope \"/d/**\": deny Gelu\n"
             "scope \"/d/**\": scope \"e\": allow Exp\n"
             "block \"main\": node \"n\" keep fp32\nguard \"g\"\nio low \"logits\"\nnode \"/head/*\" low\n"
-            "scope \"/d/**\": tensor \"x\" keep fp32\ntensor \"*lr*\" keep fp32\ntensor /b.*/ store fp32\nweight \"e*\" keep fp32\n"
+            "scope \"/d/**\": tensor \"x\" keep fp32\ntensor \"*lr*\" keep fp32\ntensor /b.*/ store fp32\nweight "
+            "\"e*\" keep fp32\n"
             "weight where underflow > 0.01 keep fp32\n");
   const auto set = compile_file("main.amp");
   ASSERT_TRUE(set.has_value());
@@ -151,8 +158,9 @@ TEST_F(Compile, NamesScopesAndBlocks) {
 }
 
 TEST_F(Compile, SettingsOfEveryKind) {
-  EXPECT_EQ(rules("dtype bf16 promote off follow any io low overflow clamp underflow flush shared both on conflict error"),
-            "dtype bf16\nfollow any\nio low\non conflict error\noverflow clamp\npromote off\nshared both\nunderflow flush\n");
+  EXPECT_EQ(
+      rules("dtype bf16 promote off follow any io low overflow clamp underflow flush shared both on conflict error"),
+      "dtype bf16\nfollow any\nio low\non conflict error\noverflow clamp\npromote off\nshared both\nunderflow flush\n");
 }
 
 TEST_F(Compile, EqualScopesAreOneWhereverTheyStand) {
@@ -166,11 +174,25 @@ TEST_F(Compile, EqualScopesAreOneWhereverTheyStand) {
 
 TEST_F(Compile, OrderHasNoMeaning) {
   write("lib.amp", "deny Softmax, Exp\nalias norm(x, w) = LayerNormalization(X: x, Scale: w)\ndtype bf16");
-  std::vector<std::string> statements = {
-      "import \"lib.amp\"", "level O1 { default fp32 deny Pow }", "level O2 { default low }", "level O1", "dtype fp16",
-      "allow MatMul, Gemm", "override allow Softmax", "deny O2 fp16: Log", "norm arg 2 keep fp32", "tensor \"a\" keep fp32",
-      "scope \"/b/**\" { deny Gelu scope \"c\" { allow Exp } }", "scope \"/a/**\" { level O2 }", "deny Conv where group > 1",
-      "guard \"g\"", "weight where absmax > 3 keep fp32", "node \"n\" low", "bounded Softmax", "alias pool = MaxPool", "follow pool"};
+  std::vector<std::string> statements = {"import \"lib.amp\"",
+                                         "level O1 { default fp32 deny Pow }",
+                                         "level O2 { default low }",
+                                         "level O1",
+                                         "dtype fp16",
+                                         "allow MatMul, Gemm",
+                                         "override allow Softmax",
+                                         "deny O2 fp16: Log",
+                                         "norm arg 2 keep fp32",
+                                         "tensor \"a\" keep fp32",
+                                         "scope \"/b/**\" { deny Gelu scope \"c\" { allow Exp } }",
+                                         "scope \"/a/**\" { level O2 }",
+                                         "deny Conv where group > 1",
+                                         "guard \"g\"",
+                                         "weight where absmax > 3 keep fp32",
+                                         "node \"n\" low",
+                                         "bounded Softmax",
+                                         "alias pool = MaxPool",
+                                         "follow pool"};
   std::mt19937 random(20240501);
   std::string first;
   for (int round = 0; round < 30; ++round) {
@@ -192,15 +214,17 @@ TEST_F(Compile, ImportsAreFoundBesideThenInFoldersThenInstalledAndReadOnce) {
   write("dir/second.amp", "deny Pow");
   write("installed/second.amp", "deny Cosh");
   write("installed/third.amp", "deny Sinh");
-  write("one/deep/main.amp", "import \"beside.amp\"\nimport \"second.amp\"\nimport \"third.amp\"\nimport \"../shared.amp\"\nimport \"./beside.amp\"");
+  write("one/deep/main.amp",
+        "import \"beside.amp\"\nimport \"second.amp\"\nimport \"third.amp\"\nimport \"../shared.amp\"\nimport "
+        "\"./beside.amp\"");
   const CompileOptions options{{(folder_ / "dir").string()}, (folder_ / "installed").string()};
   EXPECT_EQ(rules_of("one/deep/main.amp", options), "deny Exp\ndeny Log\ndeny Pow\ndeny Sinh\n");
   const auto set = compile_file("one/deep/main.amp", options);
   ASSERT_TRUE(set.has_value());
   std::vector<std::string> files;
   for (const std::string& f : set->files) files.push_back(fs::path(f).lexically_relative(folder_).string());
-  EXPECT_EQ(files, (std::vector<std::string>{"one/deep/main.amp", "one/deep/beside.amp", "one/shared.amp", "dir/second.amp",
-                                             "installed/third.amp"}));
+  EXPECT_EQ(files, (std::vector<std::string>{"one/deep/main.amp", "one/deep/beside.amp", "one/shared.amp",
+                                             "dir/second.amp", "installed/third.amp"}));
 }
 
 TEST_F(Compile, AFilesOwnSettingBeatsThoseItImports) {
@@ -220,7 +244,8 @@ TEST_F(Compile, OverrideReplacesWhatImportsSay) {
 TEST_F(Compile, OverrideTakesAwayOnlyWhereItHolds) {
   write("lib.amp", "level O1 { default fp32 } level O2 { default low } level OD { default fp32 }\ndeny Exp");
   const std::string levels =
-      "level O1 { default fp32  weights use }\nlevel O2 { default low  weights use }\nlevel OD { default fp32  weights use }\n";
+      "level O1 { default fp32  weights use }\nlevel O2 { default low  weights use }\nlevel OD { default fp32  weights "
+      "use }\n";
   write("main.amp", "import \"lib.amp\"\noverride allow O1 fp16: Exp");
   const auto set = compile_file("main.amp");
   ASSERT_TRUE(set.has_value()) << said();
@@ -247,16 +272,18 @@ TEST_F(Compile, OverrideOfARoleTakesTheOperandsItNames) {
   write("lib.amp", "BatchNormalization arg * except X keep fp32");
   EXPECT_EQ(rules("import \"lib.amp\"\noverride BatchNormalization arg scale store fp32"),
             "BatchNormalization arg B, input_mean, input_var keep fp32\nBatchNormalization arg scale store fp32\n");
-  EXPECT_EQ(rules("import \"lib.amp\"\noverride BatchNormalization bf16: arg scale store fp32"),
-            "BatchNormalization bf16: arg B, input_mean, input_var keep fp32\nBatchNormalization bf16: arg scale store fp32\n"
-            "BatchNormalization fp16: arg * except X keep fp32\n");
+  EXPECT_EQ(
+      rules("import \"lib.amp\"\noverride BatchNormalization bf16: arg scale store fp32"),
+      "BatchNormalization bf16: arg B, input_mean, input_var keep fp32\nBatchNormalization bf16: arg scale store fp32\n"
+      "BatchNormalization fp16: arg * except X keep fp32\n");
 }
 
 TEST_F(Compile, AWhereBesideABareStatementIsNoContradiction) {
   EXPECT_EQ(rules("follow Gather\ndeny Gather where axis == 0\ndeny O1: Conv level O1 {} level O2 {} allow O2: Conv\n"
                   "scope \"s\" { allow Gather }\nunsupported Conv"),
             "level O1 { default fp32  weights use }\nlevel O2 { default fp32  weights use }\n"
-            "allow O2: Conv\ndeny Gather where axis == 0\ndeny O1: Conv\nfollow Gather\nscope \"s\": allow Gather\nunsupported Conv\n");
+            "allow O2: Conv\ndeny Gather where axis == 0\ndeny O1: Conv\nfollow Gather\nscope \"s\": allow "
+            "Gather\nunsupported Conv\n");
 }
 
 TEST_F(Compile, TwoFrontendsThatAgreeOnAnAliasAreFine) {
@@ -289,7 +316,8 @@ TEST_F(Compile, DumpAstReadsOneFileAlone) {
   write("main.amp", "import \"nowhere.amp\"\ndeny   Exp");
   SourceMap sources;
   Diagnostics diagnostics;
-  EXPECT_EQ(dump_ast((folder_ / "main.amp").string(), sources, diagnostics), "amp 1\nimport \"nowhere.amp\"\ndeny Exp\n");
+  EXPECT_EQ(dump_ast((folder_ / "main.amp").string(), sources, diagnostics),
+            "amp 1\nimport \"nowhere.amp\"\ndeny Exp\n");
   write("main.amp", "deny ,");
   EXPECT_EQ(dump_ast((folder_ / "main.amp").string(), sources, diagnostics), std::nullopt);
 }

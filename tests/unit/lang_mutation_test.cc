@@ -71,7 +71,8 @@ TEST(Mutation, EveryTextHasAnAnswer) {
     const auto set = compile(file.string(), {}, sources, diagnostics);
     std::ostringstream said;
     render(said, diagnostics, sources);
-    ASSERT_EQ(set.has_value(), !diagnostics.failed()) << "seed " << kSeed << ", round " << round << "\n" << text << said.str();
+    ASSERT_EQ(set.has_value(), !diagnostics.failed()) << "seed " << kSeed << ", round " << round << "\n"
+                                                      << text << said.str();
     compiled += set ? 1 : 0;
     if (set) {
       // What was accepted has an AST that prints.

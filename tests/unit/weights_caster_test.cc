@@ -262,6 +262,7 @@ TEST_P(WeightsKernel, ClampKeepsInfinitiesAndNans) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {1e30F, -1e30F, inf, -inf, std::nanf(""), 65520.0F, 65504.0F, 3.4e38F};
   std::vector<std::uint32_t> bits;
+  bits.reserve(values.size());
   for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
   EXPECT_EQ((cast_all<Fp32, Fp16>(kernel(), bits, true)),
             (std::vector<std::uint16_t>{0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x7bff, 0x7bff, 0x7bff}));

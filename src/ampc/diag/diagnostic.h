@@ -80,9 +80,15 @@ struct Diagnostic {
 class Diagnostics {
  public:
   Diagnostic& report(Severity severity, std::string_view code, std::string message);
-  Diagnostic& error(std::string_view code, std::string message) { return report(Severity::error, code, std::move(message)); }
-  Diagnostic& warning(std::string_view code, std::string message) { return report(Severity::warning, code, std::move(message)); }
-  Diagnostic& note(std::string_view code, std::string message) { return report(Severity::note, code, std::move(message)); }
+  Diagnostic& error(std::string_view code, std::string message) {
+    return report(Severity::error, code, std::move(message));
+  }
+  Diagnostic& warning(std::string_view code, std::string message) {
+    return report(Severity::warning, code, std::move(message));
+  }
+  Diagnostic& note(std::string_view code, std::string message) {
+    return report(Severity::note, code, std::move(message));
+  }
 
   bool failed() const { return errors() != 0; }
   std::size_t errors() const;
@@ -101,6 +107,7 @@ struct RenderOptions {
 };
 
 /// Writes diagnostics as a terminal shows them: `file:line:column: error[AMPC0012]: message`, the line, a caret, notes.
-void render(std::ostream& out, const Diagnostics& diagnostics, const SourceMap& sources, const RenderOptions& options = {});
+void render(std::ostream& out, const Diagnostics& diagnostics, const SourceMap& sources,
+            const RenderOptions& options = {});
 
 }  // namespace ampc

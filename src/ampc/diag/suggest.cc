@@ -10,8 +10,8 @@ namespace {
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool begins_with(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(),
-                                                    [](char x, char y) { return lower(x) == lower(y); });
+  return text.size() >= prefix.size() &&
+         std::equal(prefix.begin(), prefix.end(), text.begin(), [](char x, char y) { return lower(x) == lower(y); });
 }
 
 // "LayerNorm" for "LayerNormalization", "Convolution" for "Conv": the longest common beginning, then the shortest name.
@@ -63,10 +63,10 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     if (name == word || name.empty()) continue;
     const std::size_t distance = edit_distance(word, name, limit);
     if (distance > limit || distance >= std::max(name.size(), word.size())) continue;
-    const auto common = static_cast<std::size_t>(
-        std::mismatch(word.begin(), word.end(), name.begin(), name.end(), [](char x, char y) { return lower(x) == lower(y); })
-            .first -
-        word.begin());
+    const auto common = static_cast<std::size_t>(std::mismatch(word.begin(), word.end(), name.begin(), name.end(),
+                                                               [](char x, char y) { return lower(x) == lower(y); })
+                                                     .first -
+                                                 word.begin());
     const std::tuple candidate(distance, word.size() - common, name);  // of equally near ones, that which begins alike
     if (!best || candidate < *best) best = candidate;
   }

@@ -18,8 +18,8 @@ constexpr std::size_t count(std::string_view text) {
   return n;
 }
 
-/// The offset of the first byte that is no UTF-8 (a stray or missing continuation, an overlong form, a surrogate, a value
-/// beyond U+10FFFF); nothing where the text is good.
+/// The offset of the first byte that is no UTF-8 (a stray or missing continuation, an overlong form, a surrogate, a
+/// value beyond U+10FFFF); nothing where the text is good.
 std::optional<std::size_t> first_invalid(std::string_view text);
 
 }  // namespace ampc::utf8

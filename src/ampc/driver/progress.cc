@@ -42,6 +42,22 @@ std::string numbers(const ProgressState& state) {
   return text;
 }
 
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
+
+/// Columns that UTF-8 text takes, one for a character.
+std::size_t columns(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
+}
+
+/// Cuts to `width` columns, at the end of a character.
+void cut(std::string& text, std::size_t width) {
+  std::size_t at = 0;
+  for (; at < text.size() && (width != 0 || continues_character(text[at])); ++at) {
+    if (!continues_character(text[at])) --width;
+  }
+  text.resize(at);
+}
+
 std::size_t terminal_width() {
   winsize size = {};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
@@ -52,12 +68,15 @@ std::size_t terminal_width() {
 
 std::string progress_line(const ProgressState& state, std::size_t width) {
   std::string line(state.label);
+  // A file's name may hold anything; a terminal obeys control characters.
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, '?');
   if (state.total == 0) {
     line += fmt::format("  {}", numbers(state));
   } else {
     const double share = std::min(1.0, static_cast<double>(state.done) / static_cast<double>(state.total));
     const std::string tail = fmt::format(" {:3}%  {}", static_cast<int>(share * 100), numbers(state));
-    const std::size_t fixed = line.size() + 3 + tail.size();  // a space and the brackets
+    const std::size_t fixed = columns(line) + 3 + tail.size();  // a space and the brackets
     if (width >= fixed + kLeastBar) {
       const std::size_t length = std::min(kMostBar, width - fixed);
       const auto filled = static_cast<std::size_t>(share * static_cast<double>(length));
@@ -68,7 +87,7 @@ std::string progress_line(const ProgressState& state, std::size_t width) {
     }
     line += tail;
   }
-  if (line.size() > width) line.resize(width);
+  cut(line, width);
   return line;
 }
 

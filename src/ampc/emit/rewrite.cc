@@ -116,9 +116,10 @@ class Rewriter {
     for (auto& info : *g.mutable_value_info()) {
       if (const ValueId v = m_.blocks[b].names.find(info.name()); v != NameTable::kAbsent) set(info, v);
     }
-    if (b != 0) return;  // a body keeps its interface
-    for (auto& info : *g.mutable_input()) set(info, m_.find(b, info.name()));
-    for (auto& info : *g.mutable_output()) set(info, m_.find(b, info.name()));
+    for (auto& info : *g.mutable_input()) set(info, m_.blocks[b].names.find(info.name()));
+    for (auto& info : *g.mutable_output()) {
+      if (const ValueId v = m_.blocks[b].names.find(info.name()); v != NameTable::kAbsent && info.has_type()) set(info, v);
+    }
   }
 
   /// The type of what bears the value's own name in the result.
@@ -174,7 +175,7 @@ class Rewriter {
     }
     auto* proto = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(&m_.storage->arena);
     proto->set_op_type("Cast");
-    proto->set_name(c.name);
+    proto->set_name(c.node_name);
     proto->add_input(std::string(version_name(c)));
     proto->add_output(c.name);
     onnx::AttributeProto* to = proto->add_attribute();

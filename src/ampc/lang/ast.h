@@ -57,7 +57,7 @@ struct Operand {
 };
 
 struct Operands {
-  bool every = false;  // `*`
+  bool every = false;         // `*`
   std::vector<Operand> list;  // with `every`: the exceptions
   Span span;
 };

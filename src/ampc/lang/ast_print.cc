@@ -136,7 +136,8 @@ class Printer {
     if (!n.type.text.empty()) out_ += " " + n.type.text;
   }
   void write(const WeightCondition& n) {
-    out_ += "weight where " + text(n.left) + " " + std::string(spelling(n.op)) + " " + text(n.right) + " keep " + n.type.text;
+    out_ += "weight where " + text(n.left) + " " + std::string(spelling(n.op)) + " " + text(n.right) + " keep " +
+            n.type.text;
   }
   void write(const Scope& n) {
     out_ += "scope " + texts(n.patterns);
@@ -160,7 +161,8 @@ std::string_view spelling(Verdict verdict) {
 }
 
 std::string_view spelling(RoleAction action) {
-  constexpr std::string_view words[] = {"keep fp32", "store fp32", "exact", "exact from integers", "saturate"};
+  constexpr std::string_view words[] = {"keep fp32",           "store fp32", "exact",
+                                        "exact from integers", "saturate",   "factor"};
   return words[static_cast<std::size_t>(action)];
 }
 

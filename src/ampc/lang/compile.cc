@@ -14,7 +14,8 @@ void sort_scopes(Draft& draft) {
   std::vector<ScopeId> order(n);
   std::iota(order.begin(), order.end(), ScopeId{0});
   // A parent's key is a prefix of its children's, so it comes first.
-  std::sort(order.begin(), order.end(), [&](ScopeId a, ScopeId b) { return draft.scope_keys[a] < draft.scope_keys[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](ScopeId a, ScopeId b) { return draft.scope_keys[a] < draft.scope_keys[b]; });
   std::vector<ScopeId> renamed(n);
   for (std::size_t i = 0; i < n; ++i) renamed[order[i]] = static_cast<ScopeId>(i);
   std::vector<Scope> scopes;
@@ -67,7 +68,8 @@ std::optional<std::uint32_t> RuleSet::level(std::string_view name) const {
   return std::nullopt;
 }
 
-std::optional<RuleSet> compile(const std::string& path, const CompileOptions& options, SourceMap& sources, Diagnostics& diagnostics) {
+std::optional<RuleSet> compile(const std::string& path, const CompileOptions& options, SourceMap& sources,
+                               Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.errors();
   const Program program = load(path, options, sources, diagnostics);
   if (program.units.empty()) return std::nullopt;

@@ -49,8 +49,8 @@ class Dumper {
     }
     flush(out);
     for (const OpRule& r : rules_.ops) {
-      lines_.push_back(prefix(r.scope) + std::string(ast::spelling(r.verdict)) + " " + when(r.when, ": ") + spelling(r.op) +
-                       (r.where ? " where " + lang::print(*r.where) : ""));
+      lines_.push_back(prefix(r.scope) + std::string(ast::spelling(r.verdict)) + " " + when(r.when, ": ") +
+                       spelling(r.op) + (r.where ? " where " + lang::print(*r.where) : ""));
     }
     flush(out);
     for (const RoleRule& r : rules_.roles) lines_.push_back(prefix(r.scope) + role(r));
@@ -64,7 +64,8 @@ class Dumper {
     }
     for (const GuardRule& r : rules_.guards) lines_.push_back("guard " + quoted(r.pattern));
     for (const WeightRule& r : rules_.weights) lines_.push_back(prefix(r.scope) + weight(r));
-    for (const IoRule& r : rules_.io) lines_.push_back(std::string(r.io == Io::low ? "io low " : "io keep ") + quoted(r.pattern));
+    for (const IoRule& r : rules_.io)
+      lines_.push_back(std::string(r.io == Io::low ? "io low " : "io keep ") + quoted(r.pattern));
     flush(out);
     return out;
   }
@@ -140,7 +141,8 @@ class Dumper {
   static std::string weight(const WeightRule& r) {
     if (r.pattern) return "weight " + quoted(*r.pattern) + " keep fp32";
     constexpr std::string_view measures[] = {"absmax", "underflow", "overflow", "size"};
-    return fmt::format("weight where {} {} {} keep fp32", measures[static_cast<std::size_t>(*r.measure)], ast::spelling(r.op), r.limit);
+    return fmt::format("weight where {} {} {} keep fp32", measures[static_cast<std::size_t>(*r.measure)],
+                       ast::spelling(r.op), r.limit);
   }
 
   const RuleSet& rules_;

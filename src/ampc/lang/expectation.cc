@@ -75,8 +75,9 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
     case AmpParser::RuleOperandName:
       return "an operand's name";
     case AmpParser::RuleAction:
-      if (last == AmpLexer::STAR) return "'except' or an action ('keep fp32', 'store fp32', 'exact' or 'saturate')";
-      return "an action ('keep fp32', 'store fp32', 'exact' or 'saturate')";
+      if (last == AmpLexer::STAR)
+        return "'except' or an action ('keep fp32', 'store fp32', 'exact', 'saturate' or 'factor')";
+      return "an action ('keep fp32', 'store fp32', 'exact', 'saturate' or 'factor')";
     case AmpParser::RuleAliasName:
       return "a name";
     case AmpParser::RuleAlias:

@@ -97,7 +97,9 @@ class Loader {
     std::string chain;
     for (auto it = begin; it != open_.end(); ++it) chain += program_.units[*it].path + " -> ";
     chain += program_.units[unit].path;
-    auto& d = diagnostics_.error(codes::kImportCycle, open_.end() - begin == 1 ? "the file imports itself" : "the imports go in a circle")
+    auto& d = diagnostics_
+                  .error(codes::kImportCycle,
+                         open_.end() - begin == 1 ? "the file imports itself" : "the imports go in a circle")
                   .at(target.span);
     d.note(chain);
     for (auto it = begin; it + 1 != open_.end(); ++it) {

@@ -45,13 +45,20 @@ void Names::define(const ast::Alias& alias) {
   for (const ast::Word& p : alias.parameters) {
     definition.meaning += p.text + ",";
     if (!parameters.insert(p.text).second) {
-      diagnostics_.error(codes::kDefinedTwice, "the alias " + quote(name) + " lists the parameter " + quote(p.text) + " twice")
+      diagnostics_
+          .error(codes::kDefinedTwice, "the alias " + quote(name) + " lists the parameter " + quote(p.text) + " twice")
           .at(p.span);
     }
   }
   std::set<std::string> bound;
   for (const ast::AliasTarget& t : alias.targets) {
     auto target = this->target(t.op);
+    if (!target && !t.op.qualified && is_alias(t.op.name)) {
+      diagnostics_.error(codes::kNoSuchOperator, quote(t.op.name) + " is an alias itself")
+          .at(t.op.span)
+          .fix("an alias stands for operators: write those that " + quote(t.op.name) + " stands for");
+      continue;
+    }
     if (!target) {
       report_unknown(t.op);
       continue;
@@ -69,8 +76,9 @@ void Names::define(const ast::Alias& alias) {
       const auto ref = operand(plain, {std::nullopt, b.formal.text, b.formal.span}, false);
       if (!ref) continue;
       if (!target->parameters.emplace(b.parameter.text, b.formal.text).second) {
-        diagnostics_.error(codes::kDefinedTwice, "the parameter " + quote(b.parameter.text) + " stands for two operands of " +
-                                                     spelling(target->op))
+        diagnostics_
+            .error(codes::kDefinedTwice,
+                   "the parameter " + quote(b.parameter.text) + " stands for two operands of " + spelling(target->op))
             .at(b.parameter.span);
       }
       bound.insert(b.parameter.text);
@@ -86,6 +94,16 @@ void Names::define(const ast::Alias& alias) {
       .at(alias.name.span, "here it means something else")
       .also(it->second.alias->name.span, "and here")
       .fix("import one of the two files, or rename one alias");
+}
+
+bool Names::is_alias(const std::string& name) const {
+  for (const Unit& unit : program_.units) {
+    for (const ast::Statement& s : unit.file.statements) {
+      const auto* alias = std::get_if<ast::Alias>(&s.node);
+      if (alias != nullptr && alias->name.text == name) return true;
+    }
+  }
+  return false;
 }
 
 std::optional<Target> Names::target(const ast::Op& op) const {
@@ -111,8 +129,9 @@ std::vector<Target> Names::operators(const ast::Op& op) const {
 void Names::report_unknown(const ast::Op& op) const {
   const Schemas& schemas = Schemas::get();
   std::string message = "no operator is called " + quote(op.name);
-  if (op.qualified) message = "the domain " + quote(op.domain.empty() ? "ai.onnx" : op.domain) + " has no operator " + quote(op.name);
-  auto& d = diagnostics_.error(codes::kUnknownOperator, message).at(op.span);
+  if (op.qualified)
+    message = "the domain " + quote(op.domain.empty() ? "ai.onnx" : op.domain) + " has no operator " + quote(op.name);
+  auto& d = diagnostics_.error(codes::kNoSuchOperator, message).at(op.span);
   std::vector<std::string_view> names = schemas.operators(op.domain);
   if (!op.qualified) {
     for (const auto& [name, definition] : aliases_) names.push_back(name);
@@ -232,11 +251,14 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
     const std::string& alias = target.alias->name.text;
     if (operand.position) {
       if (*operand.position < 1 || *operand.position > static_cast<std::int64_t>(list.size())) {
-        auto& d = diagnostics_.error(codes::kNoSuchPosition, quote(alias) + " has no argument " + std::to_string(*operand.position))
-                      .at(operand.span);
+        auto& d =
+            diagnostics_
+                .error(codes::kNoSuchPosition, quote(alias) + " has no argument " + std::to_string(*operand.position))
+                .at(operand.span);
         std::vector<std::string> names;
         for (const ast::Word& p : list) names.push_back(p.text);
-        d.fix(list.empty() ? "its alias lists no parameters" : "its arguments, counted from 1, are " + list_of(names, false, "and"));
+        d.fix(list.empty() ? "its alias lists no parameters"
+                           : "its arguments, counted from 1, are " + list_of(names, false, "and"));
         d.also(target.alias->name.span, "the alias");
         return std::nullopt;
       }
@@ -252,8 +274,9 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
       for (const ast::Word& p : list) {
         if (target.parameters.contains(p.text)) bound.push_back(p.text);
       }
-      auto& d = diagnostics_.error(codes::kUnboundParameter, "the parameter " + quote(ref.name) + " of " + quote(alias) +
-                                                                 " stands for no operand of " + op)
+      auto& d = diagnostics_
+                    .error(codes::kUnboundParameter, "the parameter " + quote(ref.name) + " of " + quote(alias) +
+                                                         " stands for no operand of " + op)
                     .at(operand.span)
                     .also(target.alias->name.span, "the alias");
       if (!bound.empty()) d.fix("those that do are " + list_of(bound, false, "and"));
@@ -284,7 +307,9 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
     }
     std::size_t most = 0;
     for (const Signature* version : target.versions) most = std::max(most, formals(*version, results).size());
-    auto& d = diagnostics_.error(codes::kNoSuchPosition, op + " has no " + what + " " + std::to_string(*operand.position)).at(operand.span);
+    auto& d =
+        diagnostics_.error(codes::kNoSuchPosition, op + " has no " + what + " " + std::to_string(*operand.position))
+            .at(operand.span);
     if (most == 0) {
       d.fix("it has no " + what + "s at all");
     } else {

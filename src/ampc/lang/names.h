@@ -55,6 +55,7 @@ class Names {
 
   void define(const ast::Alias& alias);
   std::optional<Target> target(const ast::Op& op) const;
+  bool is_alias(const std::string& name) const;  // in any unit, collected already or not
   void report_unknown(const ast::Op& op) const;
   bool offered_elsewhere(const std::string& name, std::string* file) const;
 

@@ -18,7 +18,7 @@ bool known_version(antlr4::CommonTokenStream& tokens, const syntax::Places& plac
   }
   const antlr4::Token* number = tokens.get(1);
   if (number->getText() == kVersion) return true;
-  diagnostics.error(codes::kUnknownVersion, "version " + number->getText() + " of the rule language is not known")
+  diagnostics.error(codes::kNoSuchVersion, "version " + number->getText() + " of the rule language is not known")
       .at(places.of(number))
       .fix("this compiler knows version " + std::string(kVersion));
   return false;
@@ -28,7 +28,9 @@ bool known_version(antlr4::CommonTokenStream& tokens, const syntax::Places& plac
 void check_place_of_version(const File& file, bool begins_with_amp, Diagnostics& diagnostics) {
   bool first = true;
   if (file.statements.empty() && !begins_with_amp && !diagnostics.failed()) {
-    diagnostics.error(codes::kNoVersion, "the file says nothing").at({file.id, 0, 0}).fix("a rule file begins with 'amp 1'");
+    diagnostics.error(codes::kNoVersion, "the file says nothing")
+        .at({file.id, 0, 0})
+        .fix("a rule file begins with 'amp 1'");
   }
   for (const Statement& s : file.statements) {
     const auto* version = std::get_if<Version>(&s.node);
@@ -56,7 +58,8 @@ File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
   antlr4::CommonTokenStream tokens(&lexer);
   tokens.fill();
   syntax::FaultyLines faulty;
-  if (!known_version(tokens, places, diagnostics) || !syntax::check_tokens(tokens, places, diagnostics, faulty)) return file;
+  if (!known_version(tokens, places, diagnostics) || !syntax::check_tokens(tokens, places, diagnostics, faulty))
+    return file;
 
   syntax::AmpParser parser(&tokens);
   parser.removeErrorListeners();

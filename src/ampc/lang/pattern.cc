@@ -110,7 +110,8 @@ class Translator {
     const std::size_t close = text_.find('}', at_);
     if (close == std::string_view::npos) return fail("'{' is not closed");
     const std::string_view inside = text_.substr(at_, close - at_);
-    if (const std::size_t dots = inside.find(".."); dots != std::string_view::npos && inside.find_first_of("{,") == std::string_view::npos) {
+    if (const std::size_t dots = inside.find("..");
+        dots != std::string_view::npos && inside.find_first_of("{,") == std::string_view::npos) {
       at_ = close + 1;
       return range(inside.substr(0, dots), inside.substr(dots + 2));
     }

@@ -28,9 +28,9 @@ struct Side {
   Sort sort = Sort::number;
 };
 
-class Resolver {
+class PredicateResolver {
  public:
-  Resolver(const Target& target, const Names& names, Diagnostics& diagnostics)
+  PredicateResolver(const Target& target, const Names& names, Diagnostics& diagnostics)
       : target_(target), names_(names), diagnostics_(diagnostics) {}
 
   std::optional<Predicate> run(const ast::Predicate& p) {
@@ -103,8 +103,9 @@ class Resolver {
     if (left->sort != right->sort) return mismatch(p, *left, *right);
     const bool order = p.op != Predicate::Op::eq && p.op != Predicate::Op::ne;
     if (order && left->sort != Sort::number) {
-      diagnostics_.error(codes::kBadComparison, std::string(plural(left->sort)) + " are equal or not; '" +
-                                                    std::string(ast::spelling(p.op)) + "' has no meaning for them")
+      diagnostics_
+          .error(codes::kBadComparison, std::string(plural(left->sort)) + " are equal or not; '" +
+                                            std::string(ast::spelling(p.op)) + "' has no meaning for them")
           .at(p.span);
       return false;
     }
@@ -145,13 +146,14 @@ class Resolver {
   }
 
   bool mismatch(const ast::Predicate& p, const Side& left, const Side& right) {
-    auto& d = diagnostics_.error(codes::kBadComparison, std::string(single(left.sort)) + " is compared with " +
-                                                            std::string(single(right.sort)))
+    auto& d = diagnostics_
+                  .error(codes::kBadComparison,
+                         std::string(single(left.sort)) + " is compared with " + std::string(single(right.sort)))
                   .at(p.span);
     if (left.sort == Sort::operand || right.sort == Sort::operand) {
       const std::string name = print(left.sort == Sort::operand ? left.term.operand : right.term.operand);
-      d.fix("of an operand one can ask rank(" + name + "), dim(" + name + ", 0), size(" + name + "), type(" + name + ") or '" +
-            name + " is weight'");
+      d.fix("of an operand one can ask rank(" + name + "), dim(" + name + ", 0), size(" + name + "), type(" + name +
+            ") or '" + name + " is weight'");
     } else if (left.sort == Sort::type || right.sort == Sort::type) {
       d.fix("types are written without quotes: type(X) == fp32");
     }
@@ -198,11 +200,13 @@ class Resolver {
       return std::nullopt;
     }
     if (t.index.has_value() != (s.term.kind == Term::Kind::dim)) {
-      diagnostics_.error(codes::kBadComparison, s.term.kind == Term::Kind::dim ? "which dimension?"
-                                                                               : quote(f) + " takes an operand alone")
+      diagnostics_
+          .error(codes::kBadComparison,
+                 s.term.kind == Term::Kind::dim ? "which dimension?" : quote(f) + " takes an operand alone")
           .at(t.span)
-          .fix(s.term.kind == Term::Kind::dim ? "write dim(X, 0) for the first, dim(X, -1) for the last"
-                                              : "write " + f + "(" + (t.operand.name.empty() ? "X" : t.operand.name) + ")");
+          .fix(s.term.kind == Term::Kind::dim
+                   ? "write dim(X, 0) for the first, dim(X, -1) for the last"
+                   : "write " + f + "(" + (t.operand.name.empty() ? "X" : t.operand.name) + ")");
       return std::nullopt;
     }
     if (t.index) {
@@ -252,15 +256,18 @@ class Resolver {
       s.sort = Sort::text;
       return s;
     }
-    diagnostics_.error(codes::kBadComparison, "the attribute " + quote(word) + " of " + spelling(target_.op) +
-                                                  " is neither a number nor a text")
+    diagnostics_
+        .error(codes::kBadComparison,
+               "the attribute " + quote(word) + " of " + spelling(target_.op) + " is neither a number nor a text")
         .at(t.span);
     return std::nullopt;
   }
 
   std::optional<Side> unknown_name(const ast::Term& t) {
     const std::string& word = t.name.text;
-    auto& d = diagnostics_.error(codes::kUnknownName, spelling(target_.op) + " has neither an operand nor an attribute " + quote(word))
+    auto& d = diagnostics_
+                  .error(codes::kUnknownName,
+                         spelling(target_.op) + " has neither an operand nor an attribute " + quote(word))
                   .at(t.span);
     std::vector<std::string> names = Names::operand_names(target_, false);
     const std::vector<std::string> attributes = Names::attribute_names(target_);
@@ -284,7 +291,7 @@ class Resolver {
 
 std::optional<Predicate> resolve_predicate(const ast::Predicate& predicate, const Target& target, const Names& names,
                                            Diagnostics& diagnostics) {
-  return Resolver(target, names, diagnostics).run(predicate);
+  return PredicateResolver(target, names, diagnostics).run(predicate);
 }
 
 }  // namespace ampc::lang

@@ -87,16 +87,17 @@ std::vector<std::string> expected_words(antlr4::Parser* parser, const antlr4::Re
   for (const auto type : e.getExpectedTokens().toList()) {
     if (type <= 0) continue;  // the end of the file
     std::string literal = parser->getVocabulary().getLiteralName(static_cast<std::size_t>(type));
-    if (literal.size() > 3 && literal[1] >= 'a' && literal[1] <= 'z') words.push_back(literal.substr(1, literal.size() - 2));
+    if (literal.size() > 3 && literal[1] >= 'a' && literal[1] <= 'z')
+      words.push_back(literal.substr(1, literal.size() - 2));
   }
   return words;
 }
 
-const antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
-  for (const antlr4::RuleContext* c = parser->getContext(); c != nullptr;
-       c = dynamic_cast<const antlr4::RuleContext*>(c->parent)) {
+// The innermost tree of a rule that is open here, within the statement.
+antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
+  for (antlr4::RuleContext* c = parser->getContext(); c != nullptr; c = dynamic_cast<antlr4::RuleContext*>(c->parent)) {
     const std::size_t index = c->getRuleIndex();
-    if (index == rule) return dynamic_cast<const antlr4::ParserRuleContext*>(c);
+    if (index == rule) return dynamic_cast<antlr4::ParserRuleContext*>(c);
     if (index == AmpParser::RuleStatement) break;
   }
   return nullptr;
@@ -106,9 +107,9 @@ const antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t r
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias", "allow",    "amp",    "block", "bounded",  "default", "deny",  "dtype",  "follow",    "guard",       "import",
-      "io",    "leave",    "level",  "node",  "off",      "on",      "overflow", "override", "promote", "scope",
-      "shared", "tensor",  "underflow", "unsupported", "weight", "weights"};
+      "alias",    "allow",   "amp",   "block",  "bounded", "default",   "deny",        "dtype",  "follow",
+      "guard",    "import",  "io",    "leave",  "level",   "node",      "off",         "on",     "overflow",
+      "override", "promote", "scope", "shared", "tensor",  "underflow", "unsupported", "weight", "weights"};
   return words;
 }
 
@@ -130,9 +131,9 @@ void StatementRecovery::sync(antlr4::Parser* parser) {
     const Token* before = input->LT(-1);
     const bool same_line = before != nullptr && before->getLine() == token->getLine();
     if (!faulty_.contains(token->getLine())) {
-      auto& d = diagnostics_.error(codes::kExpected, same_line
-                                                         ? "unexpected " + shown(token) + " after " + shown(before)
-                                                         : "expected a statement, found " + shown(token))
+      auto& d = diagnostics_
+                    .error(codes::kExpected, same_line ? "unexpected " + shown(token) + " after " + shown(before)
+                                                       : "expected a statement, found " + shown(token))
                     .at(places_.of(token), same_line ? "the statement is complete before this" : "");
       if (type == AmpLexer::ARG || type == AmpLexer::RESULT) {
         d.fix("begin with the operator: LayerNormalization " + token->getText() + " 1 keep fp32");
@@ -167,7 +168,8 @@ void StatementRecovery::skip_to_statement(antlr4::Parser* parser) {
 }
 
 // Where a line ends too early, the name at the head of the next one is taken for what is missing, and 'arg' behind it
-// comes as a surprise. Reports at the end of the line before and gives the name back, so that its own statement is read.
+// comes as a surprise. Reports at the end of the line before and gives the name back, so that its own statement is
+// read.
 bool StatementRecovery::give_back_head(antlr4::Parser* parser, std::string_view missing) {
   antlr4::TokenStream* input = parser->getTokenStream();
   const std::size_t type = input->LA(1);
@@ -181,7 +183,8 @@ bool StatementRecovery::give_back_head(antlr4::Parser* parser, std::string_view 
   const std::size_t last = before->getType();
   if (is_verb(last) || last == AmpLexer::COMMA || last == AmpLexer::COLON || last == AmpLexer::ASSIGN ||
       last == AmpLexer::ARG || last == AmpLexer::RESULT || last == AmpLexer::EXCEPT) {
-    diagnostics_.error(codes::kExpected, "expected " + std::string(missing) + " after " + shown(before)).at(places_.of(before));
+    diagnostics_.error(codes::kExpected, "expected " + std::string(missing) + " after " + shown(before))
+        .at(places_.of(before));
   }
   input->seek(head->getTokenIndex());
   return true;
@@ -189,10 +192,8 @@ bool StatementRecovery::give_back_head(antlr4::Parser* parser, std::string_view 
 
 // `alow MatMul, Conv` reads as the begin of a role: names, but no 'arg' after them.
 bool StatementRecovery::report_headless_role(antlr4::Parser* parser) {
-  const auto* role = dynamic_cast<const AmpParser::RoleContext*>(enclosing(parser, AmpParser::RuleRole));
-  if (role == nullptr) return false;
-  auto* mutable_role = const_cast<AmpParser::RoleContext*>(role);
-  if (mutable_role->ARG() != nullptr || mutable_role->RESULT() != nullptr) return false;
+  auto* role = dynamic_cast<AmpParser::RoleContext*>(enclosing(parser, AmpParser::RuleRole));
+  if (role == nullptr || role->ARG() != nullptr || role->RESULT() != nullptr) return false;
   antlr4::TokenStream* input = parser->getTokenStream();
   const Token* head = role->start;
   const std::size_t here = input->index();
@@ -218,15 +219,18 @@ bool StatementRecovery::report_headless_role(antlr4::Parser* parser) {
              word && (next->getLine() == head->getLine()) && is_name(head->getType())) {
     diagnostics_.error(codes::kUnknownStatement, "no statement begins with " + shown(head))
         .at(places_.of(head), "did you mean '" + *word + "'?");
-  } else if (next->getLine() != head->getLine() || next->getType() == AmpLexer::COMMA || next->getType() == Token::EOF) {
+  } else if (next->getLine() != head->getLine() || next->getType() == AmpLexer::COMMA ||
+             next->getType() == Token::EOF) {
     diagnostics_.error(codes::kExpected, "expected 'arg' or 'result' after " + shown(head))
         .at(places_.of(head))
-        .fix("to decide about an operator, begin with the verdict: allow " + head->getText() + "; to decide about an operand: " +
-             head->getText() + " arg 1 keep fp32");
+        .fix("to decide about an operator, begin with the verdict: allow " + head->getText() +
+             "; to decide about an operand: " + head->getText() + " arg 1 keep fp32");
   } else {
     diagnostics_.error(codes::kUnknownStatement, "no statement begins with " + shown(head))
         .at(places_.of(head))
-        .fix("statements begin with allow, deny, follow, ... or with an operator and 'arg' or 'result': MatMul arg 1 keep fp32");
+        .fix(
+            "statements begin with allow, deny, follow, ... or with an operator and 'arg' or 'result': MatMul arg 1 "
+            "keep fp32");
   }
   // What stands behind the head may be the next statement already.
   input->seek(head->getTokenIndex() + 1);
@@ -238,7 +242,8 @@ void StatementRecovery::reportError(antlr4::Parser* parser, const antlr4::Recogn
   beginErrorCondition(parser);
   const antlr4::ParserRuleContext* here = parser->getContext();
   const Token* token = e.getOffendingToken();
-  if (here->getRuleIndex() == AmpParser::RuleBody && token->getType() == Token::EOF && here->start->getType() == AmpLexer::LBRACE) {
+  if (here->getRuleIndex() == AmpParser::RuleBody && token->getType() == Token::EOF &&
+      here->start->getType() == AmpLexer::LBRACE) {
     if (!end_reported_) diagnostics_.error(codes::kUnclosedBody, "this '{' is not closed").at(places_.of(here->start));
     end_reported_ = true;
     return;
@@ -258,7 +263,8 @@ void StatementRecovery::reportError(antlr4::Parser* parser, const antlr4::Recogn
   // What is missing at the end of a line is missing there, not at the head of the next.
   if (next_line || token->getType() == Token::EOF) d.at(before != nullptr ? places_.of(before) : places_.of(token));
 
-  if (here->getRuleIndex() == AmpParser::RuleAction && token->getText() == "fp32") d.fix("write 'keep fp32' or 'store fp32'");
+  if (here->getRuleIndex() == AmpParser::RuleAction && token->getText() == "fp32")
+    d.fix("write 'keep fp32' or 'store fp32'");
   if (token->getType() == AmpLexer::ASSIGN && enclosing(parser, AmpParser::RuleCondition) != nullptr) {
     d.fix("'==' compares");
   }

@@ -29,7 +29,9 @@ bool looks_like_model(const std::string& text) {
   return text.size() > 2 && text[0] == '\x08' && text[1] > 0 && text[1] < 32;
 }
 
-RuleFile model() { return fault(codes::kNotRules, "is an ONNX model, not a rule file", "the rules come first: ampc RULES MODEL"); }
+RuleFile model() {
+  return fault(codes::kNotRules, "is an ONNX model, not a rule file", "the rules come first: ampc RULES MODEL");
+}
 
 }  // namespace
 
@@ -58,7 +60,8 @@ RuleFile read_rule_file(const std::string& path) {
   }
   if (const auto bad = utf8::first_invalid(text)) {
     const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n') + 1;
-    return fault(codes::kNotRules, "is not UTF-8 text (line " + std::to_string(line) + ", byte " + std::to_string(*bad) + ")",
+    return fault(codes::kNotRules,
+                 "is not UTF-8 text (line " + std::to_string(line) + ", byte " + std::to_string(*bad) + ")",
                  "save it as UTF-8");
   }
   RuleFile result;

@@ -110,6 +110,7 @@ enum class RoleAction : std::uint8_t {
   exact,                // R33: whatever computes this operand stays fp32 (Resize scales)
   exact_from_integers,  // R33: stays fp32 as far back as it is computed from integers alone (Sin, Cos of positions)
   saturate,             // R25: a bound that only limits; a value beyond low's range becomes low's largest
+  factor,               // R25: the result is as small as this operand: what a factor of 1e-9 makes is held in fp32 too
 };
 
 struct RoleRule {
@@ -124,7 +125,8 @@ struct RoleRule {
   Span span;
 };
 
-/// A statement about the operator's result: `bounded Softmax, Sigmoid` (R25: whatever goes in, what comes out fits low).
+/// A statement about the operator's result: `bounded Softmax, Sigmoid` (R25: whatever goes in, what comes out fits
+/// low).
 struct FactRule {
   enum class Fact : std::uint8_t { bounded };
   Fact fact = Fact::bounded;
@@ -235,7 +237,8 @@ struct CompileOptions {
 };
 
 /// Text to RuleSet. Reports every fault; the result is empty when there was an error.
-std::optional<RuleSet> compile(const std::string& path, const CompileOptions& options, SourceMap& sources, Diagnostics& diagnostics);
+std::optional<RuleSet> compile(const std::string& path, const CompileOptions& options, SourceMap& sources,
+                               Diagnostics& diagnostics);
 
 /// `--emit ast`: the root file's statements, one a line, in the order of the file.
 std::optional<std::string> dump_ast(const std::string& path, SourceMap& sources, Diagnostics& diagnostics);

@@ -15,20 +15,22 @@ void settle(std::vector<Rule>& rules, const char* what, Scope scope, Answer answ
   std::map<std::tuple<ScopeId, bool, std::string>, std::size_t> seen;
   std::vector<Rule> kept;
   for (Rule& rule : rules) {
-    const auto [it, fresh] =
-        seen.try_emplace({scope(rule), rule.pattern.is_regex(), rule.pattern.text()}, kept.size());
+    const auto [it, fresh] = seen.try_emplace({scope(rule), rule.pattern.is_regex(), rule.pattern.text()}, kept.size());
     if (fresh) {
       kept.push_back(std::move(rule));
       continue;
     }
     const Rule& first = kept[it->second];
     if (answer(first) != answer(rule)) {
-      diagnostics.error(codes::kContradiction, std::string("two rules say different things of the ") + what + " '" + rule.pattern.text() + "'")
+      diagnostics
+          .error(codes::kContradiction,
+                 std::string("two rules say different things of the ") + what + " '" + rule.pattern.text() + "'")
           .at(rule.span, answer(rule))
           .also(first.span, answer(first))
           .fix("remove one of the two");
     } else if (first.span.file == rule.span.file) {
-      diagnostics.warning(codes::kDuplicate, std::string("the ") + what + " '" + rule.pattern.text() + "' has this rule twice")
+      diagnostics
+          .warning(codes::kDuplicate, std::string("the ") + what + " '" + rule.pattern.text() + "' has this rule twice")
           .at(rule.span)
           .also(first.span, "here as well");
     }
@@ -41,13 +43,17 @@ void settle(std::vector<Rule>& rules, const char* what, Scope scope, Answer answ
 void settle_names(Draft& draft, Diagnostics& diagnostics) {
   const auto scope = [](const auto& rule) { return rule.scope; };
   const auto whole = [](const auto&) { return kWholeModel; };
-  settle(draft.rules.tensors, "tensor", scope,
-         [](const TensorRule& r) { return std::string(r.store ? "store fp32" : "keep fp32"); }, diagnostics);
-  settle(draft.rules.nodes, "node", scope, [](const NodeRule& r) { return std::string(r.low ? "low" : "keep fp32"); },
-         diagnostics);
-  settle(draft.rules.guards, "guard", whole, [](const GuardRule&) { return std::string(); }, diagnostics);
-  settle(draft.rules.io, "input or output", whole,
-         [](const IoRule& r) { return std::string(r.io == Io::low ? "io low" : "io keep"); }, diagnostics);
+  settle(
+      draft.rules.tensors, "tensor", scope,
+      [](const TensorRule& r) { return std::string(r.store ? "store fp32" : "keep fp32"); }, diagnostics);
+  settle(
+      draft.rules.nodes, "node", scope, [](const NodeRule& r) { return std::string(r.low ? "low" : "keep fp32"); },
+      diagnostics);
+  settle(
+      draft.rules.guards, "guard", whole, [](const GuardRule&) { return std::string(); }, diagnostics);
+  settle(
+      draft.rules.io, "input or output", whole,
+      [](const IoRule& r) { return std::string(r.io == Io::low ? "io low" : "io keep"); }, diagnostics);
 }
 
 }  // namespace ampc::lang

@@ -80,8 +80,9 @@ class Settler {
         for (std::size_t k = 0; k < candidates.size(); ++k) {
           const std::size_t c = candidates[k];
           const OpEntry old = draft_.ops[c];
-          if (!reaches(by.unit, old.unit) || old.rule.scope != by.rule.scope || !same_kind(old.rule.verdict, by.rule.verdict) ||
-              !overlap(old.rule.when, by.rule.when) || (!by.where.empty() && by.where != old.where)) {
+          if (!reaches(by.unit, old.unit) || old.rule.scope != by.rule.scope ||
+              !same_kind(old.rule.verdict, by.rule.verdict) || !overlap(old.rule.when, by.rule.when) ||
+              (!by.where.empty() && by.where != old.where)) {
             continue;
           }
           found = true;
@@ -108,7 +109,9 @@ class Settler {
   }
 
   void nothing_to_override(const OpEntry& by, const std::vector<std::size_t>& candidates) {
-    auto& d = diagnostics_.error(codes::kNothingToOverride, "'override' finds nothing that imported files say of " + quote(spelling(by.rule.op)))
+    auto& d = diagnostics_
+                  .error(codes::kNothingToOverride,
+                         "'override' finds nothing that imported files say of " + quote(spelling(by.rule.op)))
                   .at(by.rule.span);
     for (const std::size_t c : candidates) {
       const OpEntry& other = draft_.ops[c];
@@ -122,6 +125,10 @@ class Settler {
           d.fix("a statement with 'where' is stronger than one without: leave 'override' out");
           return;
         }
+      } else if (other.unit != by.unit && same_kind(other.rule.verdict, by.rule.verdict)) {
+        d.also(other.rule.span, "said here, in a file that this one does not import")
+            .fix("move the statement into a file that imports both, or import that file here");
+        return;
       }
     }
     d.fix("leave 'override' out");
@@ -162,9 +169,10 @@ class Settler {
           }
         }
         if (!found) {
-          diagnostics_.error(codes::kNothingToOverride, "'override' finds no role that imported files give to these " +
-                                                            std::string(by.rule.results ? "results" : "operands") + " of " +
-                                                            quote(spelling(by.rule.op)))
+          diagnostics_
+              .error(codes::kNothingToOverride, "'override' finds no role that imported files give to these " +
+                                                    std::string(by.rule.results ? "results" : "operands") + " of " +
+                                                    quote(spelling(by.rule.op)))
               .at(by.statement)
               .fix("leave 'override' out");
         }
@@ -177,7 +185,8 @@ class Settler {
     }
   }
 
-  // The operands that a role is about, under the names of the newest version that has them; "#2" where there is no name.
+  // The operands that a role is about, under the names of the newest version that has them; "#2" where there is no
+  // name.
   static std::set<std::string> operands(const RoleEntry& entry) {
     std::set<std::string> result;
     const Signature* newest = entry.target.known() ? entry.target.versions.back() : nullptr;
@@ -249,7 +258,8 @@ class Settler {
 
   template <typename Entry>
   std::string way_out(const Entry& at, const Entry& other, const std::string& replacement) const {
-    if (reaches(at.unit, other.unit)) return "to replace what the imported file says, write 'override " + replacement + "'";
+    if (reaches(at.unit, other.unit))
+      return "to replace what the imported file says, write 'override " + replacement + "'";
     if (at.unit == other.unit) return "remove one of the two";
     return "a file that imports both decides with 'override'";
   }
@@ -285,10 +295,13 @@ class Settler {
     for (const OpEntry* other : before) {
       if (e.rule.verdict == other->rule.verdict && covers(other->rule.when, e.rule.when)) {
         const bool related = e.unit == other->unit || reaches(e.unit, other->unit) || reaches(other->unit, e.unit);
-        const bool once = e.rule.span.begin == other->rule.span.begin && e.unit == other->unit;  // one alias, one operator
+        const bool once =
+            e.rule.span.begin == other->rule.span.begin && e.unit == other->unit;  // one alias, one operator
         if (related && !once && !e.through_alias && !other->through_alias) {
           const auto [at, first] = ordered(e, *other);
-          diagnostics_.warning(codes::kDuplicate, quote(spelling(e.rule.op)) + " is " + std::string(past(e.rule.verdict)) + " twice")
+          diagnostics_
+              .warning(codes::kDuplicate,
+                       quote(spelling(e.rule.op)) + " is " + std::string(past(e.rule.verdict)) + " twice")
               .at(at->rule.span)
               .also(first->rule.span, "here as well");
         }
@@ -301,8 +314,10 @@ class Settler {
         continue;
       }
       const auto [at, first] = ordered(e, *other);
-      auto& d = diagnostics_.error(codes::kContradiction, quote(spelling(e.rule.op)) + " is both " + std::string(past(at->rule.verdict)) + " and " +
-                                                              std::string(past(first->rule.verdict)))
+      auto& d = diagnostics_
+                    .error(codes::kContradiction, quote(spelling(e.rule.op)) + " is both " +
+                                                      std::string(past(at->rule.verdict)) + " and " +
+                                                      std::string(past(first->rule.verdict)))
                     .at(at->rule.span, std::string(past(at->rule.verdict)) + " here")
                     .also(first->rule.span, std::string(past(first->rule.verdict)) + " here");
       if (const std::string note = both_hold(e.rule.when, other->rule.when); !note.empty()) d.note(note);
@@ -323,7 +338,8 @@ class Settler {
     std::vector<const RoleEntry*> entries;
     for (const RoleEntry& e : draft_.roles) entries.push_back(&e);
     std::stable_sort(entries.begin(), entries.end(), [&](const RoleEntry* a, const RoleEntry* b) {
-      return std::tie(program_.units[a->unit].path, a->rule.span.begin) < std::tie(program_.units[b->unit].path, b->rule.span.begin);
+      return std::tie(program_.units[a->unit].path, a->rule.span.begin) <
+             std::tie(program_.units[b->unit].path, b->rule.span.begin);
     });
     for (const RoleEntry* e : entries) {
       auto& group = groups[{e->rule.op, e->rule.results, e->rule.scope}];
@@ -341,7 +357,8 @@ class Settler {
           !std::includes(theirs.begin(), theirs.end(), mine.begin(), mine.end())) {
         continue;
       }
-      if (e.unit == other->unit && e.rule.span.begin != other->rule.span.begin && other->target.alias == e.target.alias) {
+      if (e.unit == other->unit && e.rule.span.begin != other->rule.span.begin &&
+          other->target.alias == e.target.alias) {
         diagnostics_.warning(codes::kDuplicate, "this role of " + quote(spelling(e.rule.op)) + " is given twice")
             .at(e.rule.span)
             .also(other->rule.span, "here as well");
@@ -354,11 +371,13 @@ class Settler {
       std::set_intersection(theirs.begin(), theirs.end(), mine.begin(), mine.end(), std::back_inserter(both));
       if (both.empty()) continue;
       const auto [at, first] = ordered(e, *other);
-      auto& d = diagnostics_.error(codes::kContradiction, list_of(both, true, "and") + " of " + spelling(e.rule.op) + " cannot be both '" +
-                                                              std::string(ast::spelling(at->rule.action)) + "' and '" +
-                                                              std::string(ast::spelling(first->rule.action)) + "'")
-                    .at(at->rule.span)
-                    .also(first->rule.span, "the other role");
+      auto& d =
+          diagnostics_
+              .error(codes::kContradiction, list_of(both, true, "and") + " of " + spelling(e.rule.op) +
+                                                " cannot be both '" + std::string(ast::spelling(at->rule.action)) +
+                                                "' and '" + std::string(ast::spelling(first->rule.action)) + "'")
+              .at(at->rule.span)
+              .also(first->rule.span, "the other role");
       if (const std::string note = both_hold(e.rule.when, other->rule.when); !note.empty()) d.note(note);
       d.fix(way_out(*at, *first, spelling(e.rule.op) + (e.rule.results ? " result ..." : " arg ...")));
       break;

@@ -42,7 +42,8 @@ void apply(Settings& settings, const RuleSet& rules, const std::string& key, con
 void settle_settings(Draft& draft, const Program& program, Diagnostics& diagnostics) {
   std::map<std::pair<ScopeId, std::string>, std::vector<const SettingEntry*>> groups;
   for (const SettingEntry& e : draft.settings) groups[{e.scope, e.key.text}].push_back(&e);
-  for (auto& [where, entries] : groups) {
+  for (const auto& [where, group] : groups) {
+    const std::vector<const SettingEntry*>& entries = group;
     const auto beaten = [&](const SettingEntry* e) {
       return std::any_of(entries.begin(), entries.end(),
                          [&](const SettingEntry* other) { return program.reaches[other->unit][e->unit]; });
@@ -52,7 +53,8 @@ void settle_settings(Draft& draft, const Program& program, Diagnostics& diagnost
       if (!beaten(e)) rest.push_back(e);
     }
     std::stable_sort(rest.begin(), rest.end(), [&](const SettingEntry* a, const SettingEntry* b) {
-      return std::tie(program.units[a->unit].path, a->key.span.begin) < std::tie(program.units[b->unit].path, b->key.span.begin);
+      return std::tie(program.units[a->unit].path, a->key.span.begin) <
+             std::tie(program.units[b->unit].path, b->key.span.begin);
     });
     const SettingEntry* first = rest.front();
     for (const SettingEntry* e : rest) {

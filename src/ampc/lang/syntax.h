@@ -39,7 +39,8 @@ using FaultyLines = std::set<std::size_t>;
 
 /// Reports what no parser needs to see (stray characters, strings that are not closed, comments in other languages'
 /// style) and hides or mends those tokens. False where brackets nest too deeply to parse.
-bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagnostics& diagnostics, FaultyLines& faulty);
+bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagnostics& diagnostics,
+                  FaultyLines& faulty);
 
 /// Reports a syntax error once, gives up the statement it is in, and goes on at the next one.
 class StatementRecovery : public antlr4::DefaultErrorStrategy {

@@ -57,7 +57,8 @@ Span Places::of(const antlr4::ParserRuleContext* tree) const {
   return of(tree->start, tree->stop == nullptr ? tree->start : tree->stop);
 }
 
-bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagnostics& diagnostics, FaultyLines& faulty) {
+bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagnostics& diagnostics,
+                  FaultyLines& faulty) {
   std::set<std::pair<std::size_t, std::string>> strays;  // once a line
   int braces = 0;
   int parentheses = 0;

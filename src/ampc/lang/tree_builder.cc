@@ -46,11 +46,13 @@ class Builder {
     if (auto* t = s->levelPart()) return level_part(t);
     if (auto* t = s->list()) return list(t, false);
     if (auto* t = s->bounded()) return ast::Bounded{ops(t->operators())};
-    if (auto* t = s->overriding()) return t->list() != nullptr ? Node(list(t->list(), true)) : Node(role(t->role(), true));
+    if (auto* t = s->overriding())
+      return t->list() != nullptr ? Node(list(t->list(), true)) : Node(role(t->role(), true));
     if (auto* t = s->role()) return role(t, false);
     if (auto* t = s->alias()) return alias(t);
     if (auto* t = s->tensorRule()) {
-      return name_rule(ast::NameRule::Kind::tensor, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->STORE(), t->word());
+      return name_rule(ast::NameRule::Kind::tensor, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->STORE(),
+                       t->word());
     }
     if (auto* t = s->nodeRule()) {
       return name_rule(ast::NameRule::Kind::node, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->ID(), t->word());
@@ -113,8 +115,8 @@ class Builder {
           const ast::Word type = word(item->lowType());
           diagnostics_.error(codes::kExpected, "'" + type.text + "' is a data type, not an operator")
               .at(type.span)
-              .fix("data types stand before the operators, with a colon: " + std::string(ast::spelling(result.verdict)) + " " +
-                   type.text + ": Exp");
+              .fix("data types stand before the operators, with a colon: " +
+                   std::string(ast::spelling(result.verdict)) + " " + type.text + ": Exp");
         }
       }
     }
@@ -149,6 +151,8 @@ class Builder {
       result.type = word(a->word());
     } else if (a->SATURATE() != nullptr) {
       result.action = RoleAction::saturate;
+    } else if (a->FACTOR() != nullptr) {
+      result.action = RoleAction::factor;
     } else if (a->FROM() != nullptr) {
       result.action = RoleAction::exact_from_integers;
       result.from = word(a->word());
@@ -175,7 +179,8 @@ class Builder {
 
   ast::NameRule name_rule(ast::NameRule::Kind kind, const std::vector<P::PatternContext*>& list,
                           antlr4::tree::TerminalNode* action, P::WordContext* type) {
-    return {kind, patterns(list), action == nullptr ? ast::Word{} : token(action), type == nullptr ? ast::Word{} : word(type)};
+    return {kind, patterns(list), action == nullptr ? ast::Word{} : token(action),
+            type == nullptr ? ast::Word{} : word(type)};
   }
 
   Node weight(P::WeightRuleContext* t) {
@@ -344,7 +349,9 @@ class Builder {
         const auto at = static_cast<std::uint32_t>(i);
         diagnostics_.error(codes::kBadEscape, std::string("'\\") + raw[i] + "' is no escape")
             .at({place.file, place.begin + at - 1, place.begin + at + 1})
-            .fix("in a string, \\\\ stands for \\ and \\\" for \"; a regular expression stands between slashes: /a\\.b/");
+            .fix(
+                "in a string, \\\\ stands for \\ and \\\" for \"; a regular expression stands between slashes: "
+                "/a\\.b/");
         result += '\\';
       }
       result += raw[i];

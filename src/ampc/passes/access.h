@@ -18,15 +18,18 @@ inline bool has_var(std::uint32_t vars, int var) { return var >= 0 && var < 32 &
 /// A weight of fp32 that the compiler may store in another type: an initializer or a Constant node's value.
 inline bool is_weight(const Value& v) { return v.weight != nullptr || v.kind == ValueKind::initializer; }
 
-/// The operator looks at the operand's shape and not at its elements, as its schema shows: it takes even strings there,
-/// and no result has the operand's type.
-inline bool looks_at_shape_alone(const Op& op, std::size_t slot) {
+/// The operand may come in any of its types without a cast: it shares its type variable with no other operand, and what
+/// the operator makes of it is no floating point (Shape, Size, NonZero, IsNaN, ArgMax), as its schema shows.
+inline bool takes_as_it_comes(const Op& op, std::size_t slot) {
   if (op.signature == nullptr) return false;
   const Formal* f = op.signature->input(slot);
   const int var = var_of(f);
-  if (var == kNoTypeVar || !f->elems.contains(ElemType::string)) return false;
+  if (var == kNoTypeVar || f->variadic) return false;
+  for (const Formal& in : op.signature->inputs) {
+    if (&in != f && in.type_var == var) return false;
+  }
   for (const Formal& out : op.signature->outputs) {
-    if (out.type_var == var) return false;
+    if (!out.tensor_only || out.elems.contains(ElemType::float32)) return false;
   }
   return true;
 }

@@ -95,7 +95,8 @@ class Classifier {
     if (unknown != kNone) return end(d, Choice::leave, Reason::unknown_type, {}, unknown);
     if (!fp32) return end(d, Choice::leave, Reason::no_float);
     if (fp64) return end(d, Choice::leave, Reason::double_operand);
-    if (typed_results && !bound_results) return end(d, Choice::leave, Reason::attribute_type);
+    if (typed_results && !bound_results && !left_by_rule(n, d)) end(d, Choice::leave, Reason::attribute_type);
+    if (typed_results && !bound_results) return true;
     return false;
   }
 
@@ -103,12 +104,19 @@ class Classifier {
     return r.when.holds(o.level, o.dtype) && c_.rules.scope_depth(r.scope, n) >= 0 && (!r.where || holds(*r.where, m_, n));
   }
 
+  bool left_by_rule(NodeId n, Decision& d) const {
+    for (const auto* r : c_.rules.op_rules(m_.nodes[n].op)) {
+      if (r->verdict == lang::Verdict::leave && applies(*r, n, c_.rules.options(n))) {
+        return end(d, Choice::leave, Reason::left_by_rule, r->span);
+      }
+    }
+    return false;
+  }
+
   /// R12.1 (rules), R12.2, R7.
   bool by_fact(NodeId n, Decision& d, const Options& o) const {
     const OpId op = m_.nodes[n].op;
-    for (const auto* r : c_.rules.op_rules(op)) {
-      if (r->verdict == lang::Verdict::leave && applies(*r, n, o)) return end(d, Choice::leave, Reason::left_by_rule, r->span);
-    }
+    if (left_by_rule(n, d)) return true;
     if (c_.rules.rules().levels[o.level].off) return end(d, Choice::leave, Reason::level_off, c_.rules.rules().levels[o.level].span);
     d.listed_allow = best_list(n, o) != nullptr && best_list(n, o)->verdict == lang::Verdict::allow;
     std::uint32_t bound = 0;

@@ -1,6 +1,7 @@
-// R22: in which type the model's inputs and outputs are given and taken.
+// R19, R22: in which type inputs and outputs of the model and of bodies are given and taken.
 #pragma once
 
+#include "ampc/model/special_ops.h"
 #include "ampc/passes/passes.h"
 
 namespace ampc::passes {
@@ -17,8 +18,21 @@ class Interface {
     for (const auto& r : c_.rules.rules().io) {
       if (r.pattern.matches(value.name)) io = r.io;
     }
-    if (c_.rules.rules().levels[c_.rules.model_options().level].off) io = lang::Io::keep;
-    return io == lang::Io::low ? c_.plan.low : value.type;
+    return io == lang::Io::low && c_.plan.any_low ? c_.plan.low : value.type;
+  }
+
+  /// The type in which a block gives its output at `index` out.
+  ElemType output_type(BlockId b, std::size_t index) const {
+    const Block& block = c_.model.blocks[b];
+    if (b == 0) return type_of(block.outputs[index]);
+    const auto results = c_.model.results_of(block.owner);
+    const Op& op = c_.model.op_of(block.owner);
+    const std::size_t skip = special::leading_body_outputs(op.domain, op.name);
+    if (index >= skip && index - skip < results.size() && results[index - skip] != kNone &&
+        c_.plan.low_results[results[index - skip]] != 0) {
+      return c_.rules.options(block.owner).dtype;
+    }
+    return c_.model.values[block.outputs[index]].type;
   }
 
  private:

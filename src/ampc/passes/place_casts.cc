@@ -55,13 +55,12 @@ class Placer {
  private:
   // ---- what is needed --------------------------------------------------------------------------------------------
 
-  ElemType output_type(BlockId b, ValueId v) const { return b == 0 ? interface_.type_of(v) : m_.values[v].type; }
-
   /// A value that its own block gives out in another type than its home: the cast takes its name.
   void require_outputs() {
     for (BlockId b = 0; b < m_.blocks.size(); ++b) {
-      for (const ValueId v : m_.blocks[b].outputs) {
-        const ElemType t = output_type(b, v);
+      for (std::size_t i = 0; i < m_.blocks[b].outputs.size(); ++i) {
+        const ValueId v = m_.blocks[b].outputs[i];
+        const ElemType t = interface_.output_type(b, i);
         if (m_.values[v].block == b && castable(t) && m_.values[v].tensor && t != plan_.home[v]) required_[v] = t;
       }
     }
@@ -108,7 +107,7 @@ class Placer {
     for (BlockId b = 0; b < m_.blocks.size(); ++b) {
       for (std::uint32_t i = 0; i < m_.blocks[b].outputs.size(); ++i) {
         const ValueId v = m_.blocks[b].outputs[i];
-        const ElemType t = output_type(b, v);
+        const ElemType t = interface_.output_type(b, i);
         if (!m_.values[v].tensor || !castable(t) || plan_.home[v] == t) continue;
         const std::uint32_t cast = need(v, t, {kNone, b});
         if (m_.values[v].block != b) plan_.outputs.push_back({b, i, cast});
@@ -232,6 +231,17 @@ class Placer {
     return name;
   }
 
+  /// Node names are a space of their own; TensorFlow's exporter names nodes like their values.
+  std::string fresh_node(const CastNode& cast) {
+    if (node_names_.empty()) {
+      for (const Node& n : m_.nodes) node_names_.insert(n.proto->name());
+    }
+    const std::string base = fmt::format("{}.cast_{}", m_.values[cast.value].name, short_name(cast.to));
+    std::string name = base;
+    for (int i = 1; !node_names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+    return name;
+  }
+
   bool taken(const std::string& name) const {
     if (used_.contains(name)) return true;
     return std::any_of(m_.blocks.begin(), m_.blocks.end(), [&](const Block& b) { return b.names.find(name) != NameTable::kAbsent; });
@@ -252,6 +262,7 @@ class Placer {
       } else {
         cast.name = fresh(v.name, cast.to);
       }
+      if (cast.reused == kNone && !cast.stored) cast.node_name = fresh_node(cast);
     }
   }
 
@@ -274,6 +285,7 @@ class Placer {
   std::vector<std::array<std::uint32_t, kVersions>> record_of_;
   std::vector<Record> records_;
   std::unordered_set<std::string> used_;
+  std::unordered_set<std::string> node_names_;
 };
 
 }  // namespace

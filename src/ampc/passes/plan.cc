@@ -43,7 +43,7 @@ std::string_view reason_text(Reason r) {
       return "reads a weight that the low type cannot hold";
     case Reason::underflow:
       return "reads a small constant that would vanish";
-    case Reason::huge_operand:
+    case Reason::range_operand:
       return "reads what is computed from a value that the low type cannot hold";
     case Reason::exact_operand:
       return "on the way to an operand that must be exact";
@@ -87,8 +87,10 @@ Access operand_access(const Model& m, const Plan& plan, NodeId n, std::size_t sl
   const Decision& d = plan.nodes[n];
   const ValueId v = m.operands_of(n)[slot];
   if (op.is_cast) return {m.values[v].type, true};
-  if (m.values[v].type == ElemType::float32 && looks_at_shape_alone(op, slot) && d.reason != Reason::attribute_type) {
-    return {ElemType::float32, true};
+  if (m.values[v].type == ElemType::float32 && takes_as_it_comes(op, slot)) {
+    const ElemType home = plan.home.empty() ? d.low : plan.home[v];
+    if (op.signature->input(slot)->elems.contains(home)) return {ElemType::float32, true};
+    return {ElemType::float32, false};
   }
   if (d.choice == Choice::low && operand_lowers(m, d, n, slot)) return {d.low, false};
   return {m.values[v].type, false};

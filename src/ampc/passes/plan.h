@@ -41,7 +41,7 @@ enum class Reason : std::uint8_t {
   tied_role,           // R7
   overflow,            // R25: reads a weight that low cannot hold
   underflow,           // R25
-  huge_operand,        // R25: reads a value computed from such a weight
+  range_operand,       // R25: reads a value computed from such a weight
   exact_operand,       // R33: on the way to a scale, a size, a shape
   shape_arithmetic,    // R33
   position,            // R33
@@ -83,6 +83,7 @@ struct CastNode {
   bool stored = false;             // no node: a second copy of the weight in the file (Storage::both)
   bool takes_name = false;         // its result is the block's output and carries the value's name
   std::string name;                // of the result
+  std::string node_name;
 };
 
 enum class Storage : std::uint8_t {
@@ -120,6 +121,7 @@ struct OutputCast {
 struct Plan {
   std::vector<Decision> nodes;          // by NodeId
   std::vector<ElemType> home;           // by ValueId: the type in which the value is made or stored
+  std::vector<std::uint8_t> low_results;  // by ValueId: a result of an If whose branches all make it low (R19)
   std::vector<CastNode> casts;          // in the order in which they are written
   std::vector<WeightPlan> weights;
   std::vector<Retarget> retargets;
@@ -129,6 +131,7 @@ struct Plan {
   std::vector<ValueId> operand_values;       // by position in Model::operands: the value to read
   std::vector<OutputCast> outputs;           // body outputs that name another value from now on
   ElemType low = ElemType::float16;     // of the whole model, for its inputs and outputs
+  bool any_low = false;                 // some node runs low; a plan that is fp32 throughout changes nothing, interface included
 
   std::size_t low_nodes = 0, fp32_nodes = 0, left_nodes = 0;
   std::size_t added_casts = 0;

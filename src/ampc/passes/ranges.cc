@@ -46,7 +46,7 @@ class Ranges {
     collect();
     std::vector<Measured> measured(candidates_.size());
     tbb::parallel_for(std::size_t{0}, candidates_.size(), [&](std::size_t i) { measured[i] = measure(candidates_[i]); });
-    huge_.assign(m_.values.size(), 0);
+    odd_.assign(m_.values.size(), 0);
     for (std::size_t i = 0; i < candidates_.size(); ++i) settle(candidates_[i], measured[i]);
     creators();
     spread();
@@ -150,9 +150,9 @@ class Ranges {
     return nullptr;
   }
 
-  bool saturates(const Reader& r) const {
+  bool has_role(const Reader& r, lang::RoleAction action) const {
     for (const auto& role : c_.rules.operand_roles(m_.nodes[r.node].op)) {
-      if (role.rule->action == lang::RoleAction::saturate && role.has(r.slot)) return true;
+      if (role.rule->action == action && role.has(r.slot)) return true;
     }
     return false;
   }
@@ -178,9 +178,10 @@ class Ranges {
     }
     plan.keep = keep;
     if (keep) hold_readers(candidate, reason, rule);
+    if (measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) vanishing(v);
     const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
     // A bound that only limits makes nothing large; nor does a value that was clamped.
-    if (measured.huge && !plan.clamp && policy == lang::Overflow::keep) huge_[v] = 1;
+    if (measured.huge && !plan.clamp && policy == lang::Overflow::keep) odd_[v] = 1;
     if (candidate.wanted) c_.plan.weights.push_back(plan);
   }
 
@@ -191,7 +192,7 @@ class Ranges {
     std::string readers;
     std::size_t count = 0;
     for (const Reader& r : c_.readers.of(candidate.value)) {
-      only_limits &= saturates(r);
+      only_limits &= has_role(r, lang::RoleAction::saturate);
       if (++count <= 3) readers += (readers.empty() ? "" : ", ") + m_.describe(r.node);
     }
     if (count > 3) readers += fmt::format(" and {} more", count - 3);
@@ -235,6 +236,16 @@ class Ranges {
     }
   }
 
+  /// What a vanishing factor makes may vanish as well.
+  void vanishing(ValueId v) {
+    for (const Reader& r : c_.readers.of(v)) {
+      if (!has_role(r, lang::RoleAction::factor)) continue;
+      for (const ValueId result : m_.results_of(r.node)) {
+        if (result != kNone && m_.values[result].type == ElemType::float32) odd_[result] = 1;
+      }
+    }
+  }
+
   /// R20 creators whose value is beyond the low type (ConstantOfShape of -3.4e38).
   void creators() {
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
@@ -246,7 +257,7 @@ class Ranges {
         const auto stats = weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), bytes.size() / sizeof(float));
         if (stats.overflow == 0) continue;
         for (const ValueId v : m_.results_of(n)) {
-          if (v != kNone) huge_[v] = 1;
+          if (v != kNone) odd_[v] = 1;
         }
       }
     }
@@ -255,40 +266,41 @@ class Ranges {
   /// What is computed from a value beyond the low type may be as large.
   void spread() {
     walk_forward(
-        m_, 0, [&](NodeId n) { spread_node(n); }, [&](ValueId from, ValueId to) { huge_[to] |= huge_[from]; });
+        m_, 0, [&](NodeId n) { spread_node(n); }, [&](ValueId from, ValueId to) { odd_[to] |= odd_[from]; });
   }
 
   void spread_node(NodeId n) {
     Decision& d = c_.plan.nodes[n];
     const Op& op = m_.op_of(n);
-    ValueId huge = kNone;
+    ValueId odd = kNone;
     const auto operands = m_.operands_of(n);
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
       const ValueId v = operands[slot];
-      if (v == kNone || huge_[v] == 0 || m_.values[v].type != ElemType::float32) continue;
+      if (v == kNone || odd_[v] == 0 || m_.values[v].type != ElemType::float32) continue;
       const bool lowers = (d.choice == Choice::low || d.choice == Choice::open) && operand_lowers(m_, d, n, slot);
       // A weight that overflows has held its readers already; that it is still lowered here means it only limits.
       if (m_.values[v].weight != nullptr && lowers) continue;
-      if (huge == kNone) huge = v;
-      if (!lowers || d.listed_allow) continue;
+      if (odd == kNone) odd = v;
+      if (!lowers) continue;
       d.vars &= ~(1U << static_cast<unsigned>(operand_var(op, slot)));
       if (d.vars == 0) {
         d.choice = Choice::fp32;
-        d.reason = Reason::huge_operand;
+        d.reason = Reason::range_operand;
         d.value = v;
       }
     }
-    if (huge == kNone || c_.rules.bounded(m_.nodes[n].op)) return;
+    if (odd == kNone || c_.rules.bounded(m_.nodes[n].op)) return;
+    // What an operator on an allow list makes of it is a sum of many terms: its range is another matter.
     if (d.listed_allow && d.reason != Reason::overflow) return;
     for (const ValueId v : m_.results_of(n)) {
-      if (v != kNone && m_.values[v].type == ElemType::float32) huge_[v] = 1;
+      if (v != kNone && m_.values[v].type == ElemType::float32) odd_[v] = 1;
     }
   }
 
   const PassContext& c_;
   const Model& m_;
   std::vector<Candidate> candidates_;
-  std::vector<std::uint8_t> huge_;
+  std::vector<std::uint8_t> odd_;  // by ValueId: may be beyond what the low type holds, or so small that it vanishes there
 };
 
 }  // namespace

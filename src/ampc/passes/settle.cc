@@ -1,6 +1,9 @@
 // R14, R15: nodes that follow their operands.
+#include <algorithm>
+
 #include "ampc/passes/access.h"
 #include "ampc/passes/passes.h"
+#include "ampc/passes/walk.h"
 
 namespace ampc::passes {
 namespace {
@@ -9,18 +12,38 @@ class Settler {
  public:
   explicit Settler(const PassContext& c) : c_(c), m_(c.model) {}
 
-  // Blocks are numbered outer first and nodes in topological order, so what a node reads is settled before it. The
-  // results of a node with bodies keep their types, whatever happens inside.
   void run() {
-    for (NodeId n = 0; n < m_.nodes.size(); ++n) {
-      Decision& d = c_.plan.nodes[n];
-      if (d.choice != Choice::open) continue;
-      d.promote ? promote(n, d) : follow(n, d);
-    }
+    c_.plan.low_results.assign(m_.values.size(), 0);
+    walk_forward(
+        m_, 0,
+        [&](NodeId n) {
+          Decision& d = c_.plan.nodes[n];
+          if (d.choice != Choice::open) return;
+          d.promote ? promote(n, d) : follow(n, d);
+        },
+        [](ValueId, ValueId) {}, [&](NodeId n) { join_branches(n); });
   }
 
  private:
   enum class Made : std::uint8_t { undecided, low, fp32 };
+
+  /// R19: a result that every branch makes low is low; the interface of a body that may repeat keeps its types.
+  void join_branches(NodeId n) {
+    const auto bodies = m_.bodies_of(n);
+    if (std::any_of(bodies.begin(), bodies.end(), [&](BlockId b) { return m_.blocks[b].repeats; })) return;
+    const auto results = m_.results_of(n);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i] == kNone || m_.values[results[i]].type != ElemType::float32 || !m_.values[results[i]].tensor) continue;
+      const ElemType low = c_.rules.options(n).dtype;
+      c_.plan.low_results[results[i]] = std::all_of(bodies.begin(), bodies.end(), [&](BlockId b) {
+        if (i >= m_.blocks[b].outputs.size()) return false;
+        const ValueId v = m_.blocks[b].outputs[i];
+        const NodeId p = m_.values[v].producer;
+        return m_.values[v].block == b && !is_weight(m_.values[v]) && made(v, false, 0) == Made::low &&
+               (p == kNone || c_.plan.nodes[p].choice != Choice::low || c_.plan.nodes[p].low == low);
+      });
+    }
+  }
 
   /// In which type an operand comes. Main inputs, weights and R20 creators decide nothing under `follow`.
   Made made(ValueId v, bool promote, std::uint32_t level) const {
@@ -32,6 +55,7 @@ class Settler {
       return promote && stays ? Made::fp32 : Made::undecided;
     }
     if (value.producer == kNone) return promote || value.block != 0 ? Made::fp32 : Made::undecided;
+    if (c_.plan.low_results[v] != 0) return Made::low;
     const Decision& d = c_.plan.nodes[value.producer];
     if (d.reason == Reason::attribute_type) return promote ? Made::fp32 : Made::undecided;
     if (d.choice != Choice::low) return Made::fp32;

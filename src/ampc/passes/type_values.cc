@@ -2,7 +2,9 @@
 //
 // R10: results. R22: the model's inputs. R20: creators whose readers all want low make low themselves. R24: weights.
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <span>
 
 #include "onnx/onnx_pb.h"
 
@@ -28,22 +30,29 @@ class Typer {
   explicit Typer(const PassContext& c) : c_(c), m_(c.model), interface_(c) {}
 
   void run() {
+    c_.plan.any_low = std::any_of(c_.plan.nodes.begin(), c_.plan.nodes.end(), [](const Decision& d) { return d.choice == Choice::low; });
     c_.plan.home.resize(m_.values.size());
     for (ValueId v = 0; v < m_.values.size(); ++v) c_.plan.home[v] = m_.values[v].type;
     for (const ValueId v : m_.blocks[0].inputs) c_.plan.home[v] = interface_.type_of(v);
     for (NodeId n = 0; n < m_.nodes.size(); ++n) results(n);
+    for (BlockId b = 0; b < m_.blocks.size(); ++b) {
+      for (std::size_t i = 0; i < m_.blocks[b].outputs.size(); ++i) output_types_.emplace(m_.blocks[b].outputs[i], interface_.output_type(b, i));
+    }
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
       if (c_.plan.nodes[n].reason == Reason::attribute_type) creator(n);
     }
-    weights();
+    if (c_.plan.any_low) weights();
   }
 
  private:
   void results(NodeId n) {
     const Decision& d = c_.plan.nodes[n];
+    const auto results = m_.results_of(n);
+    for (const ValueId v : m_.bodies_of(n).empty() ? std::span<const ValueId>{} : results) {
+      if (v != kNone && c_.plan.low_results[v] != 0) c_.plan.home[v] = c_.rules.options(n).dtype;
+    }
     if (d.choice != Choice::low) return;
     const Op& op = m_.op_of(n);
-    const auto results = m_.results_of(n);
     bool ask_onnx = false;
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i] == kNone || m_.values[results[i]].type != ElemType::float32) continue;
@@ -85,11 +94,10 @@ class Typer {
       const Decision& d = c_.plan.nodes[r.node];
       w.original_denied &= d.reason == Reason::deny && operand_lowers(m_, d, r.node, r.slot);
     }
-    if (c_.readers.given_out(v)) {
-      // Only the main graph's outputs may change their type, and only by the user's word.
-      const bool main = std::find(m_.blocks[0].outputs.begin(), m_.blocks[0].outputs.end(), v) != m_.blocks[0].outputs.end();
-      if (main && is_low(interface_.type_of(v))) {
-        want_low(interface_.type_of(v));
+    const auto [first, last] = output_types_.equal_range(v);
+    for (auto at = first; at != last; ++at) {
+      if (is_low(at->second) && m_.values[v].type == ElemType::float32) {
+        want_low(at->second);
       } else {
         w.original = true;
         w.original_denied = false;
@@ -191,6 +199,13 @@ class Typer {
     if (m_.values[v].graph_input) {  // its type is the input's
       return is_low(interface_.type_of(v)) ? Storage::low : Storage::as_is;
     }
+    // A weight that its block gives out is of the type in which it is given out.
+    if (const auto [first, last] = output_types_.equal_range(v); first != last) {
+      for (auto at = first; at != last; ++at) {
+        if (!is_low(at->second)) return Storage::as_is;
+      }
+      return Storage::low;
+    }
     if (p.keep || w.two_lows || policy == lang::Level::Weights::keep || stored_fp32(v)) return Storage::as_is;
     if (!w.original) return Storage::low;
     if (policy == lang::Level::Weights::low && w.original_denied) return Storage::low;
@@ -199,7 +214,7 @@ class Typer {
       case lang::Shared::fp32:
         return Storage::as_is;
       case lang::Shared::low:
-        return c_.readers.given_out(v) ? Storage::as_is : Storage::low;
+        return Storage::low;
       case lang::Shared::both:
         return m_.values[v].kind == ValueKind::initializer ? Storage::both : Storage::as_is;
     }
@@ -228,6 +243,7 @@ class Typer {
   const PassContext& c_;
   const Model& m_;
   Interface interface_;
+  std::multimap<ValueId, ElemType> output_types_;  // of values that some block gives out
 };
 
 }  // namespace

@@ -1,0 +1,78 @@
+// Statements to rules, one kind at a time. Private to resolve*.cc.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ampc/lang/draft.h"
+
+namespace ampc::lang {
+
+/// Where a statement stands.
+struct Context {
+  std::size_t unit = 0;
+  ScopeId scope = kWholeModel;
+  std::optional<std::uint32_t> level;  // in a level's body
+  std::string_view inside;             // "", "a scope", "a block", "a level"
+  bool again = false;                  // in a second definition of a level, which was reported
+};
+
+class Resolver {
+ public:
+  Resolver(const Program& program, const Names& names, Diagnostics& diagnostics);
+  Draft run();
+
+ private:
+  void collect_levels();
+  std::optional<std::uint32_t> level(const ast::Word& name);
+  void statements(const std::vector<ast::Statement>& list, const Context& context);
+  // Reports a statement that cannot stand in this context.
+  bool only_in_file(const ast::Statement& s, const Context& context, std::string_view what);
+  bool not_in_level(const ast::Statement& s, const Context& context, std::string_view what);
+  void statement(const ast::Version&, const ast::Statement& s, const Context& context);
+  void statement(const ast::Import&, const ast::Statement& s, const Context& context);
+  void statement(const ast::Alias&, const ast::Statement& s, const Context& context);
+  void statement(const ast::Setting& n, const ast::Statement& s, const Context& context);
+  static std::vector<std::string> values_of(const std::string& key);
+  bool allowed(const ast::Word& word, const std::string& what, const std::vector<std::string>& values);
+  // What stands after `keep` and `store`.
+  bool is_fp32(const ast::Word& type);
+  std::optional<NamePattern> pattern(const ast::Pattern& p);
+  void statement(const ast::IoRule& n, const ast::Statement& s, const Context& context);
+  void statement(const ast::LevelDefinition& n, const ast::Statement& s, const Context& context);
+  void statement(const ast::LevelPart& n, const ast::Statement& s, const Context& context);
+
+  // resolve_operators.cc
+  std::optional<When> when(const ast::Qualifiers& q, const Context& context);
+  void statement(const ast::List& n, const ast::Statement& s, const Context& context);
+  static bool is_follow_mode(const ast::List& n);
+  // Does some version of the operator take or make this type where it also takes fp32?
+  static bool lowers(const Target& target, ElemType low);
+  void check_lowerable(const Target& target, const ast::Qualifiers& q, Span span);
+  void statement(const ast::Bounded& n, const ast::Statement& s, const Context& context);
+  void statement(const ast::Role& n, const ast::Statement& s, const Context& context);
+  // An alias for several operators: a parameter may stand for an operand of some of them only.
+  static bool stands_elsewhere(const Target& target, const std::vector<Target>& targets, const ast::Operand& operand,
+                               bool results);
+  bool can_be_float(const Target& target, const OperandRef& ref, bool results, const ast::Operand& operand);
+
+  // resolve_places.cc
+  void statement(const ast::NameRule& n, const ast::Statement& s, const Context& context);
+  void statement(const ast::WeightCondition& n, const ast::Statement& s, const Context& context);
+  void statement(const ast::Scope& n, const ast::Statement& s, const Context& context);
+  void statement(const ast::Block& n, const ast::Statement& s, const Context& context);
+  // Equal scopes are one, wherever they are written.
+  ScopeId enter(Scope scope, const std::string& own);
+
+  const Program& program_;
+  const Names& names_;
+  Diagnostics& diagnostics_;
+  Draft draft_;
+  std::map<std::string, const ast::LevelDefinition*> levels_;
+  std::map<std::string, ScopeId> scopes_;
+  std::map<std::pair<std::uint32_t, std::string>, const ast::LevelPart*> level_parts_;
+};
+
+}  // namespace ampc::lang
