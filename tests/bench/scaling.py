@@ -4,7 +4,7 @@
     scaling.py --ampc PATH --floor PATH [--nodes 5000,50000,500000] [--runs 7] [--folder DIR]
 
 Wall time of whole processes, the two in turn, medians. Prints the ratio per size, and how time per node changes between
-the sizes: flat is 1.00. `cmake --build DIR --target benchmarks` makes both programs.
+the sizes: flat is 1.00, below it is what a start costs. Time per further node, from one size to the next, is without that. `cmake --build DIR --target benchmarks` makes both programs.
 """
 
 import argparse
@@ -39,8 +39,8 @@ def main():
     parser.add_argument("more", nargs="*", help="further arguments for ampc, after --")
     args = parser.parse_args()
 
-    print(f"{'nodes':>8} {'MB':>7} {'protobuf s':>11} {'ampc s':>9} {'ratio':>6} {'ampc us/node':>13}")
-    per_node = []
+    print(f"{'nodes':>8} {'MB':>7} {'protobuf s':>11} {'ampc s':>9} {'ratio':>6} {'us/node':>8} {'us/further node':>16}")
+    done = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.folder or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,11 +57,13 @@ def main():
                     if turn:  # the first warms the page cache
                         times[name].append(took)
             floor, ampc = (statistics.median(times[name]) for name in ("floor", "ampc"))
-            per_node.append(ampc / count)
+            further = f"{(ampc - done[-1][1]) / (count - done[-1][0]) * 1e6:.2f}" if done else ""
+            done.append((count, ampc))
             print(f"{count:>8} {model.stat().st_size / 1e6:>7.1f} {floor:>11.3f} {ampc:>9.3f} {ampc / floor:>6.2f}"
-                  f" {per_node[-1] * 1e6:>13.2f}", flush=True)
-    if len(per_node) > 1:
-        print(f"time per node, largest over smallest chain: {per_node[-1] / per_node[0]:.2f}")
+                  f" {ampc / count * 1e6:>8.2f} {further:>16}", flush=True)
+    if len(done) > 1:
+        (few, first), (many, last) = done[0], done[-1]
+        print(f"time per node, largest chain over smallest: {last / many / (first / few):.2f}")
 
 
 if __name__ == "__main__":

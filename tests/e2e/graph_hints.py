@@ -71,6 +71,20 @@ _VALUES = {
 _MODES = {"TfIdfVectorizer": "TF", "Resize": "nearest", "Pad": "constant", "DepthToSpace": "DCR", "RoiAlign": "avg"}
 
 
+def functions(opset):
+    """Functions that a model may bring along: bodies without types, one with a constant, one that calls the other."""
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("local", 1)]
+    squash = helper.make_function(
+        "local", "Squash", ["x"], ["y"],
+        [helper.make_node("Constant", [], ["half"], value_float=0.5), helper.make_node("Mul", ["x", "half"], ["scaled"]),
+         helper.make_node("Tanh", ["scaled"], ["y"])], imports)
+    blend = helper.make_function(
+        "local", "Blend", ["a", "b"], ["sum", "bent"],
+        [helper.make_node("Squash", ["a"], ["small"], domain="local"), helper.make_node("Add", ["small", "b"], ["sum"]),
+         helper.make_node("Relu", ["sum"], ["bent"])], imports)
+    return [squash, blend]
+
+
 def attribute(rng, op, name, schema, opset):
     """One attribute for a node: the type or number that is likely right, else any of the declared kind, else None."""
     kinds = defs.OpSchema.AttrType

@@ -38,6 +38,7 @@ class Maker:
         self.opset = rng.randint(MIN_OPSET, MAX_OPSET)
         self.budget = nodes
         self.with_ml = rng.random() < 0.15
+        self.with_functions = rng.random() < 0.1
         self.used = set()
 
     # --- values ------------------------------------------------------------------------------------------------------
@@ -294,10 +295,19 @@ class Maker:
 
     def step(self, scope):
         kinds = [(self.if_node, 7), (self.loop_node, 6), (self.scan_node, 4), (self.sequence_map, 2)] if scope.depth < 3 else []
-        kinds += [(self.cast, 8), (self.any_constant, 5), (self.common, 40), (self.anything, 34)]
+        kinds += [(self.cast, 8), (self.any_constant, 5), (self.call, 5), (self.common, 40), (self.anything, 34)]
         (kind,) = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])
         # What a rejected draw left in the graph (constants) stays: unused values are legal.
         kind(scope)
+
+    def call(self, scope):
+        """A call of one of the model's own functions."""
+        if not self.with_functions:
+            raise Rejected
+        function = self.rng.choice(hints.functions(self.opset))
+        shape = self.rng.choice([hints.BASE, [4, 4]])
+        operands = [self.pick(scope, "tensor(float)", shape).name for _ in function.input]
+        return self.accept(self.node(function.name, operands, scope, len(function.output), function.domain), scope)
 
     def any_constant(self, scope):
         return [self.constant(scope, self.rng.choice(hints.CONSTANT_TYPES), self.rng.choice([[], [1], [4], [0], hints.BASE]))]
@@ -326,7 +336,9 @@ class Maker:
         imports = [helper.make_opsetid("", self.opset)]
         if self.with_ml:
             imports.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
-        model = helper.make_model(graph, opset_imports=imports, producer_name="graph_maker")
+        functions = hints.functions(self.opset) if self.with_functions else []
+        imports += [helper.make_opsetid(f.domain, 1) for f in functions[:1]]
+        model = helper.make_model(graph, opset_imports=imports, producer_name="graph_maker", functions=functions)
         model.ir_version = max(8, helper.find_min_ir_version_for(imports))
         return model
 

@@ -130,6 +130,7 @@ TEST(Diagnostics, TakeReportsFromManyThreads) {
   SourceMap sources;
   Diagnostics d;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&d, t] {
       for (int i = 0; i < 250; ++i) d.error("AMPC0001", std::to_string(t) + "-" + std::to_string(i)).note("n");

@@ -1,5 +1,6 @@
 #include "ampc/emit/decisions_text.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -70,7 +71,9 @@ void print_decisions(std::ostream& out, const Model& m, const Plan& plan, const 
 bool explain_node(std::ostream& out, const Model& m, const Plan& plan, const SourceMap& sources, std::string_view name) {
   bool found = false;
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
-    if (m.nodes[n].proto->name() != name && node_name(m, n) != name) continue;
+    const auto made = m.results_of(n);
+    const bool by_result = std::any_of(made.begin(), made.end(), [&](ValueId v) { return v != kNone && m.values[v].name == name; });
+    if (m.nodes[n].proto->name() != name && node_name(m, n) != name && !by_result) continue;
     found = true;
     fmt::print(out, "{}\n  {}: {}\n", m.describe(n), choice_text(plan.nodes[n]), why(m, plan.nodes[n], sources));
     const auto operands = m.operands_of(n);

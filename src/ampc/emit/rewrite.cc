@@ -118,7 +118,11 @@ class Rewriter {
     }
     for (auto& info : *g.mutable_input()) set(info, m_.blocks[b].names.find(info.name()));
     for (auto& info : *g.mutable_output()) {
-      if (const ValueId v = m_.blocks[b].names.find(info.name()); v != NameTable::kAbsent && info.has_type()) set(info, v);
+      const bool renamed = std::any_of(plan_.outputs.begin(), plan_.outputs.end(), [&](const OutputCast& o) {
+        return o.block == b && &info == &g.output(static_cast<int>(o.index));
+      });
+      const ValueId v = m_.blocks[b].names.find(info.name());
+      if (!renamed && v != NameTable::kAbsent && info.has_type()) set(info, v);
     }
   }
 

@@ -50,7 +50,6 @@ void Names::define(const ast::Alias& alias) {
           .at(p.span);
     }
   }
-  std::set<std::string> bound;
   for (const ast::AliasTarget& t : alias.targets) {
     auto target = this->target(t.op);
     if (!target && !t.op.qualified && is_alias(t.op.name)) {
@@ -81,10 +80,11 @@ void Names::define(const ast::Alias& alias) {
                    "the parameter " + quote(b.parameter.text) + " stands for two operands of " + spelling(target->op))
             .at(b.parameter.span);
       }
-      bound.insert(b.parameter.text);
     }
     definition.meaning += ")=" + spelling(target->op);
-    for (const auto& [parameter, formal] : target->parameters) definition.meaning += " " + formal + ":" + parameter;
+    for (const auto& [parameter, formal] : target->parameters) {
+      definition.meaning.append(" ").append(formal).append(":").append(parameter);
+    }
     definition.targets.push_back(std::move(*target));
   }
   const auto [it, fresh] = aliases_.try_emplace(name, std::move(definition));
@@ -256,6 +256,7 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
                 .error(codes::kNoSuchPosition, quote(alias) + " has no argument " + std::to_string(*operand.position))
                 .at(operand.span);
         std::vector<std::string> names;
+        names.reserve(list.size());
         for (const ast::Word& p : list) names.push_back(p.text);
         d.fix(list.empty() ? "its alias lists no parameters"
                            : "its arguments, counted from 1, are " + list_of(names, false, "and"));

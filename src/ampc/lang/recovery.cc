@@ -205,10 +205,10 @@ bool StatementRecovery::report_headless_role(antlr4::Parser* parser) {
   const bool same_line = before != nullptr && before->getLine() == head->getLine();
   const bool after_type = same_line && (before->getType() == AmpLexer::FP16 || before->getType() == AmpLexer::BF16);
 
-  if (faulty_.contains(head->getLine())) {
-    // One slip, one message.
-  } else if (after_type && before_that != nullptr && before_that->getType() != AmpLexer::DTYPE) {
-    // `deny fp16 Exp`: the list before reports its missing colon.
+  // `deny fp16 Exp`: the list before reports its missing colon.
+  const bool list_without_colon = after_type && before_that != nullptr && before_that->getType() != AmpLexer::DTYPE;
+  if (faulty_.contains(head->getLine()) || list_without_colon) {
+    // One slip, one message, and that is given.
   } else if (same_line && !is_name(before->getType())) {
     diagnostics_.error(codes::kExpected, "unexpected " + shown(head) + " after " + shown(before))
         .at(places_.of(head), "the statement is complete before this");

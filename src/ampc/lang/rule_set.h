@@ -23,7 +23,7 @@ struct OpName {
   std::string domain;  // "" is ai.onnx
   std::string name;
   bool operator==(const OpName&) const = default;
-  auto operator<=>(const OpName&) const = default;
+  auto operator<=>(const OpName&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 misreads the zero
 };
 
 /// For which levels and data types a statement holds: `deny O1, OD fp16: Exp`.

@@ -24,7 +24,7 @@ namespace ampc {
 namespace {
 
 constexpr std::int64_t kOldestIr = 3;
-constexpr std::int64_t kNewestIr = 13;
+constexpr std::int64_t kNewestIr = onnx::Version::IR_VERSION;
 constexpr std::int64_t kOldestOpset = 7;
 
 /// Builds the arrays from the parsed message.
@@ -133,6 +133,16 @@ class Builder {
         .fix("every value of a graph needs a name of its own; export the model again, or rename one of the two");
   }
 
+  /// ONNX is in static single assignment form over a graph and its bodies: a body must not make what it can see already.
+  bool hidden_by_outer(BlockId b, std::string_view name) const {
+    for (NodeId owner = m_.blocks[b].owner; owner != kNone; owner = m_.blocks[b].owner) {
+      b = m_.blocks[b].parent;
+      const ValueId v = m_.blocks[b].names.find(name);
+      if (v != NameTable::kAbsent && (m_.values[v].producer == kNone || m_.values[v].producer < owner)) return true;
+    }
+    return false;
+  }
+
   void define_node(BlockId b, onnx::NodeProto& proto, int position) {
     const auto id = static_cast<NodeId>(m_.nodes.size());
     m_.nodes.emplace_back();
@@ -149,6 +159,9 @@ class Builder {
       }
       const auto before = m_.values.size();
       const ValueId v = add_value(b, name, ValueKind::result);
+      if (v == before && hidden_by_outer(b, name)) {
+        duplicate(b, name, fmt::format("is made by {} and in an enclosing graph too", m_.describe(id)));
+      }
       if (v != before) {
         const Value& other = m_.values[v];
         duplicate(b, name,

@@ -46,6 +46,10 @@ class Classifier {
     d.low = options.dtype;
     if (leave(n, d) || by_fact(n, d, options)) return d;
     by_rule(n, d, options);
+    Span kept;
+    d.vars &= ~kept_vars(n, options, &kept);
+    // Roles bind only when lowering (R9): a node that is fp32 anyway needs no other reason.
+    if (d.vars == 0 && (d.choice == Choice::low || d.choice == Choice::open)) end(d, Choice::fp32, Reason::tied_role, kept);
     return d;
   }
 
@@ -85,7 +89,7 @@ class Classifier {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i] == kNone) continue;
       look(results[i]);
-      if (m_.values[results[i]].type != ElemType::float32) continue;
+      if (m_.values[results[i]].type != ElemType::float32 && !is_low(m_.values[results[i]].type)) continue;
       const int var = result_var(op, i);
       const bool free = var != kNoTypeVar && !op.signature->type_vars[static_cast<std::size_t>(var)].bound_by_input;
       (free ? typed_results : bound_results) = true;
@@ -130,9 +134,6 @@ class Classifier {
         return end(d, Choice::fp32, Reason::unsupported_rule, r->span);
       }
     }
-    Span kept;
-    d.vars &= ~kept_vars(n, o, &kept);
-    if (d.vars == 0) return end(d, Choice::fp32, Reason::tied_role, kept);
     return false;
   }
 

@@ -45,6 +45,10 @@ class Exactness {
   }
 
  private:
+  bool floating(ValueId v) const {
+    const ElemType t = m_.values[v].type;
+    return t == ElemType::float32 || t == ElemType::float64 || is_low(t);
+  }
   bool fp32(ValueId v) const { return v != kNone && m_.values[v].tensor && m_.values[v].type == ElemType::float32; }
   bool tainted(ValueId v) const { return source_[v] == Source::near || source_[v] == Source::far; }
 
@@ -108,7 +112,7 @@ class Exactness {
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
       const ValueId v = operands[slot];
       if (v == kNone) continue;
-      if (!fp32(v) && m_.values[v].type != ElemType::float64) {
+      if (!floating(v)) {
         varies |= source_[v] != Source::constant;
         continue;
       }
@@ -125,7 +129,7 @@ class Exactness {
   bool is_near(NodeId n) const {
     bool near = false;
     for (const ValueId v : m_.operands_of(n)) {
-      if (!fp32(v)) continue;
+      if (v == kNone || !floating(v)) continue;
       if (source_[v] == Source::data || source_[v] == Source::far) return false;
       near |= source_[v] == Source::near;
     }

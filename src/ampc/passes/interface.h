@@ -14,6 +14,7 @@ class Interface {
   ElemType type_of(ValueId v) const {
     const Value& value = c_.model.values[v];
     if (!value.tensor || value.type != ElemType::float32) return value.type;
+    if (value.graph_input && c_.plan.kept[v] != 0) return value.type;  // a default that would change
     lang::Io io = c_.rules.settings().io.value_or(lang::Io::keep);
     for (const auto& r : c_.rules.rules().io) {
       if (r.pattern.matches(value.name)) io = r.io;

@@ -55,14 +55,13 @@ class Placer {
  private:
   // ---- what is needed --------------------------------------------------------------------------------------------
 
-  /// A value that its own block gives out in another type than its home: the cast takes its name.
+  /// A value that the model gives out in another type than its home: the cast takes its name (R22). What a body gives out
+  /// is known by its position, so there the cast's own name will do.
   void require_outputs() {
-    for (BlockId b = 0; b < m_.blocks.size(); ++b) {
-      for (std::size_t i = 0; i < m_.blocks[b].outputs.size(); ++i) {
-        const ValueId v = m_.blocks[b].outputs[i];
-        const ElemType t = interface_.output_type(b, i);
-        if (m_.values[v].block == b && castable(t) && m_.values[v].tensor && t != plan_.home[v]) required_[v] = t;
-      }
+    for (std::size_t i = 0; i < m_.blocks[0].outputs.size(); ++i) {
+      const ValueId v = m_.blocks[0].outputs[i];
+      const ElemType t = interface_.output_type(0, i);
+      if (castable(t) && m_.values[v].tensor && t != plan_.home[v]) required_[v] = t;
     }
   }
 
@@ -95,7 +94,7 @@ class Placer {
       const Access a = operand_access(m_, plan_, n, slot);
       const std::uint32_t at = m_.nodes[n].operand_begin + slot;
       const ElemType want = a.any ? plan_.home[list[slot]] : a.type;
-      const ValueId v = a.any ? list[slot] : resolve(list[slot], want);
+      const ValueId v = resolve(list[slot], want);
       plan_.operand_values[at] = v;
       if (castable(want) && castable(plan_.home[v]) && plan_.home[v] != want) {
         plan_.operand_casts[at] = need(v, want, {n, m_.nodes[n].block});
@@ -110,7 +109,7 @@ class Placer {
         const ElemType t = interface_.output_type(b, i);
         if (!m_.values[v].tensor || !castable(t) || plan_.home[v] == t) continue;
         const std::uint32_t cast = need(v, t, {kNone, b});
-        if (m_.values[v].block != b) plan_.outputs.push_back({b, i, cast});
+        if (b != 0) plan_.outputs.push_back({b, i, cast});
       }
     }
   }
@@ -250,9 +249,8 @@ class Placer {
   void name() {
     for (CastNode& cast : plan_.casts) {
       const Value& v = m_.values[cast.value];
-      if (cast.reused != kNone) {
-        cast.name = m_.values[m_.results_of(cast.reused)[0]].name;
-      } else if (cast.stored) {
+      if (cast.reused != kNone) continue;
+      if (cast.stored) {
         cast.name = fresh(v.name, cast.to);
         copy_of(cast.value, cast.to)->copy_name = cast.name;
       } else if (cast.takes_name) {
@@ -262,7 +260,11 @@ class Placer {
       } else {
         cast.name = fresh(v.name, cast.to);
       }
-      if (cast.reused == kNone && !cast.stored) cast.node_name = fresh_node(cast);
+      if (!cast.stored) cast.node_name = fresh_node(cast);
+    }
+    // The result of a cast of the model's own may have had to make way for a cast of its own.
+    for (CastNode& cast : plan_.casts) {
+      if (cast.reused != kNone) cast.name = plan_.name_of(m_, m_.results_of(cast.reused)[0]);
     }
   }
 

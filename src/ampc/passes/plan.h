@@ -98,7 +98,6 @@ struct WeightPlan {
   Storage storage = Storage::as_is;
   ElemType low = ElemType::float16;
   bool clamp = false;
-  bool keep = false;  // stays fp32, whatever its readers want (R25)
   weights::Stats stats;
   std::string copy_name;  // Storage::both: name of the low copy
 };
@@ -124,6 +123,7 @@ struct Plan {
   std::vector<std::uint8_t> low_results;  // by ValueId: a result of an If whose branches all make it low (R19)
   std::vector<CastNode> casts;          // in the order in which they are written
   std::vector<WeightPlan> weights;
+  std::vector<std::uint8_t> kept;       // by ValueId: a weight that the low type cannot hold (R25)
   std::vector<Retarget> retargets;
   std::vector<std::uint8_t> removed;    // by NodeId: a cast of the model's own that nothing reads any more
   std::vector<std::string> home_name;   // by ValueId: the new name of a value whose own its cast takes over; else empty

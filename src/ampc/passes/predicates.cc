@@ -19,6 +19,15 @@ using lang::Term;
 /// A term's value; empty where nothing tells.
 using Answer = std::variant<std::monostate, double, std::string, ValueId>;
 
+/// What a cast reads: a weight that is stored low and cast up is a weight all the same.
+ValueId through_casts(const Model& m, ValueId v) {
+  while (v != kNone && m.values[v].producer != kNone && m.op_of(m.values[v].producer).is_cast &&
+         !m.operands_of(m.values[v].producer).empty() && m.operands_of(m.values[v].producer)[0] != kNone) {
+    v = m.operands_of(m.values[v].producer)[0];
+  }
+  return v;
+}
+
 ValueId operand_at(const lang::OperandRef& ref, const Model& m, NodeId n) {
   static const std::vector<Formal> none;
   const Signature* s = m.op_of(n).signature;
@@ -79,11 +88,12 @@ Answer evaluate(const Term& t, const Model& m, NodeId n) {
     default:
       break;
   }
-  const ValueId v = operand_at(t.operand, m, n);
-  if (v == kNone) return {};
+  const ValueId operand = operand_at(t.operand, m, n);
+  if (operand == kNone) return {};
+  const ValueId v = t.kind == Term::Kind::type ? operand : through_casts(m, operand);
   switch (t.kind) {
     case Term::Kind::operand:
-      return v;
+      return operand;
     case Term::Kind::rank:
       if (m.values[v].rank < 0) return {};
       return static_cast<double>(m.values[v].rank);
@@ -142,7 +152,7 @@ bool holds(const Predicate& p, const Model& m, NodeId n) {
       return operand_at(p.operand, m, n) != kNone;
     case Predicate::Kind::is_weight:
     case Predicate::Kind::is_constant: {
-      const ValueId v = operand_at(p.operand, m, n);
+      const ValueId v = through_casts(m, operand_at(p.operand, m, n));
       if (v == kNone) return false;
       const Value& value = m.values[v];
       const bool constant = value.kind == ValueKind::initializer || value.weight != nullptr ||

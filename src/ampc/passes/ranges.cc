@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kSmall = 64;                // elements: a scalar, an epsilon, a scale
 constexpr std::uint64_t kWorthALook = 65536;        // elements of a weight that only fp32 nodes read
+constexpr double kNoBound = 1e30;                   // a bound like ±3.4e38 stands for none; one of 1e5 may be meant
 constexpr double kLostFraction = 0.01;              // R25: off by more than this is lost
 constexpr double kInsignificant = 1.0 / 2048;       // below this part of the tensor's largest, an element is noise in fp16
 
@@ -47,8 +48,10 @@ class Ranges {
     std::vector<Measured> measured(candidates_.size());
     tbb::parallel_for(std::size_t{0}, candidates_.size(), [&](std::size_t i) { measured[i] = measure(candidates_[i]); });
     odd_.assign(m_.values.size(), 0);
+    c_.plan.kept.assign(m_.values.size(), 0);
     for (std::size_t i = 0; i < candidates_.size(); ++i) settle(candidates_[i], measured[i]);
     creators();
+    attributes();
     spread();
   }
 
@@ -165,6 +168,7 @@ class Ranges {
     plan.stats = measured.stats;
     bool keep = false;
     Reason reason = Reason::overflow;
+    const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
     Span rule;
     if (candidate.wanted && measured.overflow) keep = overflows(candidate, measured, plan);
     if (!keep && candidate.wanted && measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) {
@@ -176,10 +180,10 @@ class Ranges {
       reason = Reason::tensor_rule;
       rule = r->span;
     }
-    plan.keep = keep;
+    const bool cannot_hold = measured.overflow && !plan.clamp && policy == lang::Overflow::keep;
+    if (keep || cannot_hold) c_.plan.kept[v] = 1;
     if (keep) hold_readers(candidate, reason, rule);
     if (measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) vanishing(v);
-    const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
     // A bound that only limits makes nothing large; nor does a value that was clamped.
     if (measured.huge && !plan.clamp && policy == lang::Overflow::keep) odd_[v] = 1;
     if (candidate.wanted) c_.plan.weights.push_back(plan);
@@ -188,11 +192,14 @@ class Ranges {
   /// R25's policies; true where the tensor stays fp32.
   bool overflows(const Candidate& candidate, const Measured& measured, WeightPlan& plan) {
     const Value& value = m_.values[candidate.value];
-    bool only_limits = true;
+    bool only_limits = measured.stats.absmax >= kNoBound;
     std::string readers;
     std::size_t count = 0;
+    NodeId last = kNone;
     for (const Reader& r : c_.readers.of(candidate.value)) {
       only_limits &= has_role(r, lang::RoleAction::saturate);
+      if (r.node == last) continue;
+      last = r.node;
       if (++count <= 3) readers += (readers.empty() ? "" : ", ") + m_.describe(r.node);
     }
     if (count > 3) readers += fmt::format(" and {} more", count - 3);
@@ -263,6 +270,20 @@ class Ranges {
     }
   }
 
+  /// Floats in attributes: an epsilon of 1e-12 is nothing in fp16. An operator with a stash_type computes in that type.
+  void attributes() {
+    for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+      Decision& d = c_.plan.nodes[n];
+      if (d.choice != Choice::low && d.choice != Choice::open) continue;
+      for (const auto& a : m_.nodes[n].proto->attribute()) {
+        if (a.type() != onnx::AttributeProto::FLOAT || a.f() == 0 || widen(a.f(), d.low) != 0) continue;
+        if (m_.op_of(n).signature->attribute("stash_type") != nullptr) continue;
+        d.choice = Choice::fp32;
+        d.reason = Reason::underflow;
+      }
+    }
+  }
+
   /// What is computed from a value beyond the low type may be as large.
   void spread() {
     walk_forward(
@@ -292,8 +313,12 @@ class Ranges {
     if (odd == kNone || c_.rules.bounded(m_.nodes[n].op)) return;
     // What an operator on an allow list makes of it is a sum of many terms: its range is another matter.
     if (d.listed_allow && d.reason != Reason::overflow) return;
-    for (const ValueId v : m_.results_of(n)) {
-      if (v != kNone && m_.values[v].type == ElemType::float32) odd_[v] = 1;
+    const bool lowers = d.choice == Choice::low || d.choice == Choice::open;
+    const auto results = m_.results_of(n);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i] == kNone || m_.values[results[i]].type != ElemType::float32) continue;
+      // A result that is made low all the same has the range of operands of its own type.
+      if (!lowers || !has_var(d.vars, result_var(op, i))) odd_[results[i]] = 1;
     }
   }
 

@@ -189,13 +189,13 @@ class Typer {
       }
       WeightPlan& p = c_.plan.weights[planned[v]];
       p.low = w.low != ElemType::undefined ? w.low : c_.plan.low;
-      p.storage = storage(v, p, w, policy);
+      p.storage = storage(v, w, policy);
       if (p.storage == Storage::low) c_.plan.home[v] = p.low;
     }
     std::erase_if(c_.plan.weights, [](const WeightPlan& p) { return p.storage == Storage::as_is && p.stats.underflow == 0; });
   }
 
-  Storage storage(ValueId v, const WeightPlan& p, const Wants& w, lang::Level::Weights policy) const {
+  Storage storage(ValueId v, const Wants& w, lang::Level::Weights policy) const {
     if (m_.values[v].graph_input) {  // its type is the input's
       return is_low(interface_.type_of(v)) ? Storage::low : Storage::as_is;
     }
@@ -206,7 +206,7 @@ class Typer {
       }
       return Storage::low;
     }
-    if (p.keep || w.two_lows || policy == lang::Level::Weights::keep || stored_fp32(v)) return Storage::as_is;
+    if (c_.plan.kept[v] != 0 || w.two_lows || policy == lang::Level::Weights::keep || stored_fp32(v)) return Storage::as_is;
     if (!w.original) return Storage::low;
     if (policy == lang::Level::Weights::low && w.original_denied) return Storage::low;
     if (w.low == ElemType::undefined) return Storage::as_is;
