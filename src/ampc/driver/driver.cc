@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
@@ -231,6 +232,12 @@ int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
   int exit = kOk;
   const auto options = parse_options(args, out, err, exit);
   if (!options) return exit;
+  try {
+    weights::cpu_caster();  // looks at AMPC_FORCE_KERNEL
+  } catch (const std::invalid_argument& e) {
+    err << "ampc: " << e.what() << '\n';
+    return kUsage;
+  }
   try {
     return Run(*options, out, err).go();
   } catch (const std::bad_alloc&) {

@@ -15,6 +15,14 @@ inline int result_var(const Op& op, std::size_t slot) {
 }
 inline bool has_var(std::uint32_t vars, int var) { return var >= 0 && var < 32 && ((vars >> static_cast<unsigned>(var)) & 1U) != 0; }
 
+/// What an analysis finds stands above the lists.
+inline void overrule(Decision& d, Reason reason, ValueId v, const Span& rule = {}) {
+  d.choice = Choice::fp32;
+  d.reason = reason;
+  d.value = v;
+  d.rule = rule;
+}
+
 /// A weight of fp32 that the compiler may store in another type: an initializer or a Constant node's value.
 inline bool is_weight(const Value& v) { return v.weight != nullptr || v.kind == ValueKind::initializer; }
 

@@ -1,4 +1,7 @@
 // R12: the order of decision. What a node's operands and schema allow comes first, then named rules, then lists.
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -28,6 +31,8 @@ Admits admits_of(const Op& op) {
   return a;
 }
 
+constexpr FileId kRootFile = 0;  // the file that the user named is the first that is read
+
 struct Tied {
   const lang::RoleRule* rule = nullptr;
   OpId op = 0;
@@ -56,6 +61,7 @@ class Classifier {
   /// Operand and result roles that a schema makes impossible: the first in order and how many nodes they hold in fp32.
   void report_tied() const;
   void report_unsupported() const;
+  void report_no_effect() const;
   void report_walls() const;
 
  private:
@@ -122,7 +128,10 @@ class Classifier {
     const OpId op = m_.nodes[n].op;
     if (left_by_rule(n, d)) return true;
     if (c_.rules.rules().levels[o.level].off) return end(d, Choice::leave, Reason::level_off, c_.rules.rules().levels[o.level].span);
-    d.listed_allow = best_list(n, o) != nullptr && best_list(n, o)->verdict == lang::Verdict::allow;
+    if (const auto* list = best_list(n, o); list != nullptr && list->verdict == lang::Verdict::allow) {
+      d.listed_allow = true;
+      d.allowed_by = list->span;
+    }
     std::uint32_t bound = 0;
     each_fp32(n, [&](bool, std::size_t, int var) {
       if (var >= 0 && var < 32) bound |= 1U << static_cast<unsigned>(var);
@@ -281,13 +290,38 @@ void Classifier::report_tied() const {
   }
 }
 
-/// R5, R17: what a rule allows and the model's opset does not.
+/// R17: an `allow` of the user's own file that cannot be had. Those of imported lists are no news.
+void Classifier::report_no_effect() const {
+  std::map<std::pair<std::uint32_t, OpId>, std::pair<std::size_t, NodeId>> counts;
+  for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+    const Decision& d = c_.plan.nodes[n];
+    const bool overruled = d.reason == Reason::unsupported_schema || d.reason == Reason::unsupported_rule;
+    if (!overruled || !d.listed_allow || d.allowed_by.file != kRootFile) continue;
+    auto& [count, first] = counts.try_emplace({d.allowed_by.begin, m_.nodes[n].op}, 0, n).first->second;
+    ++count;
+  }
+  for (const auto& [key, found] : counts) {
+    const auto& [count, first] = found;
+    const Decision& d = c_.plan.nodes[first];
+    const Op& op = m_.ops[key.second];
+    auto& warning = c_.diagnostics
+                        .warning(codes::kNoEffect, fmt::format("`allow {}` has no effect: {} {} in fp32", op.name, count, count == 1 ? "node stays" : "nodes stay"))
+                        .at(d.allowed_by);
+    if (d.reason == Reason::unsupported_rule) {
+      warning.also(d.rule, "unsupported, says this");
+    } else {
+      warning.note(fmt::format("{} of {} opset {} admits no {}", op.name, op.domain.empty() ? "ai.onnx" : op.domain, op.version, short_name(d.low)));
+    }
+  }
+}
+
+/// R5: what a newer opset would free.
 void Classifier::report_unsupported() const {
   std::vector<std::size_t> counts(m_.ops.size(), 0);
   std::vector<ElemType> low(m_.ops.size(), ElemType::float16);
   for (NodeId n = 0; n < m_.nodes.size(); ++n) {
     const Decision& d = c_.plan.nodes[n];
-    if (d.reason != Reason::unsupported_schema || !d.listed_allow) continue;
+    if (d.reason != Reason::unsupported_schema || !d.listed_allow || d.allowed_by.file == kRootFile) continue;
     ++counts[m_.nodes[n].op];
     low[m_.nodes[n].op] = d.low;
   }
@@ -338,6 +372,7 @@ void classify(const PassContext& c) {
   });
   classifier.report_tied();
   classifier.report_unsupported();
+  classifier.report_no_effect();
   classifier.report_walls();
 }
 

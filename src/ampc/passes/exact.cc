@@ -139,9 +139,7 @@ class Exactness {
   void hold(NodeId n, Reason reason, ValueId v) {
     Decision& d = c_.plan.nodes[n];
     if (d.choice != Choice::low && d.choice != Choice::open) return;
-    d.choice = Choice::fp32;
-    d.reason = reason;
-    d.value = v;
+    overrule(d, reason, v);
   }
 
   struct Need {

@@ -66,6 +66,7 @@ struct Decision {
   ElemType low = ElemType::float16;  // the low type of the node's scope
   bool promote = false;              // an open node is settled by promote, else by follow
   bool listed_allow = false;         // its operator is on an allow list, whatever was decided
+  Span allowed_by;                   // … and the statement that says so
   std::uint32_t vars = 0;            // type variables of the schema that become low with the node, a bit each
   ValueId value = kNone;             // the operand that decided, where one did
   Span rule;                         // the statement that decided, where one did

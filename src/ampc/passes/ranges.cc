@@ -235,10 +235,7 @@ class Ranges {
       const int var = operand_var(m_.op_of(r.node), r.slot);
       d.vars &= ~(1U << static_cast<unsigned>(var));
       if (d.vars == 0) {
-        d.choice = Choice::fp32;
-        d.reason = reason;
-        d.value = candidate.value;
-        d.rule = rule;
+        overrule(d, reason, candidate.value, rule);
       }
     }
   }
@@ -278,8 +275,7 @@ class Ranges {
       for (const auto& a : m_.nodes[n].proto->attribute()) {
         if (a.type() != onnx::AttributeProto::FLOAT || a.f() == 0 || widen(a.f(), d.low) != 0) continue;
         if (m_.op_of(n).signature->attribute("stash_type") != nullptr) continue;
-        d.choice = Choice::fp32;
-        d.reason = Reason::underflow;
+        overrule(d, Reason::underflow, kNone);
       }
     }
   }
@@ -305,9 +301,7 @@ class Ranges {
       if (!lowers) continue;
       d.vars &= ~(1U << static_cast<unsigned>(operand_var(op, slot)));
       if (d.vars == 0) {
-        d.choice = Choice::fp32;
-        d.reason = Reason::range_operand;
-        d.value = v;
+        overrule(d, Reason::range_operand, v);
       }
     }
     if (odd == kNone || c_.rules.bounded(m_.nodes[n].op)) return;
