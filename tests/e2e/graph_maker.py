@@ -135,8 +135,9 @@ class Maker:
         graph = helper.make_graph(
             [node], "g", [helper.make_value_info(v.name, v.type) for v in values if v.tensor is None], [],
             [named(v.tensor, v.name) for v in values if v.tensor is not None])
+        model = self.model(graph)
         try:
-            model = onnx.shape_inference.infer_shapes(self.model(graph), check_type=True, strict_mode=True, data_prop=True)
+            model = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
         except Exception as error:  # onnx has no one class for this
             raise Rejected from error
         types = {v.name: v.type for v in model.graph.value_info}
@@ -339,7 +340,7 @@ class Maker:
         functions = hints.functions(self.opset) if self.with_functions else []
         imports += [helper.make_opsetid(f.domain, 1) for f in functions[:1]]
         model = helper.make_model(graph, opset_imports=imports, producer_name="graph_maker", functions=functions)
-        model.ir_version = max(8, helper.find_min_ir_version_for(imports))
+        model.ir_version = max(8, helper.find_min_ir_version_for(imports, ignore_unknown=True))
         return model
 
     def make(self):
@@ -352,9 +353,11 @@ class Maker:
         if self.rng.random() < 0.15:
             self.sparse_weight(scope)
         self.fill(scope, self.budget)
-        if not scope.made:
+        # An output must have a rank, which inference does not always find.
+        fit = [v for v in scope.made if not v.text.startswith("tensor(") or v.type.tensor_type.HasField("shape")]
+        if not fit:
             raise Rejected
-        outputs = list(dict.fromkeys([scope.made[-1], *self.rng.sample(scope.made, min(len(scope.made), self.rng.randint(1, 4)))]))
+        outputs = list(dict.fromkeys([fit[-1], *self.rng.sample(fit, min(len(fit), self.rng.randint(1, 4)))]))
         weights = {t.name for t in scope.initializers} - {n for n, _ in scope.inputs}
         if self.rng.random() < 0.05:
             outputs += [v for v in scope.visible if v.name in weights][:1]

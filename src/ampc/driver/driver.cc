@@ -55,7 +55,8 @@ class Run {
       diagnostics_.error(codes::kCannotWrite, fmt::format("{}: {}", e.message(), std::strerror(e.code()))).in(e.path());
       code = kWrongInput;
     }
-    render(err_, diagnostics_, sources_, {&err_ == &std::cerr && ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr, o_.quiet});
+    render(err_, diagnostics_, sources_,
+           {&err_ == &std::cerr && ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr, o_.quiet});
     if (code == kOk && diagnostics_.failed()) code = kWrongInput;
     if (code == kOk && !summary_.empty() && !o_.quiet) err_ << summary_ << '\n';
     return code;
@@ -106,11 +107,13 @@ class Run {
     if (o_.level) {
       overrides.level = rules.level(*o_.level);
       if (overrides.level) return true;
-      err_ << fmt::format("ampc: the rules define no level '{}'; they define {}\n", *o_.level, list_of(names, false, "and"));
+      err_ << fmt::format("ampc: the rules define no level '{}'; they define {}\n", *o_.level,
+                          list_of(names, false, "and"));
       return false;
     }
     if (settings.level) return true;
-    err_ << fmt::format("ampc: the rules set no level; say one of {} with --level, or `level {}` in the rule file\n", list_of(names, false, "and"), names.front());
+    err_ << fmt::format("ampc: the rules set no level; say one of {} with --level, or `level {}` in the rule file\n",
+                        list_of(names, false, "and"), names.front());
     return false;
   }
 
@@ -140,7 +143,9 @@ class Run {
     for (const auto& input : inputs) {
       std::error_code error;
       if (!fs::equivalent(output, input, error) || error) continue;
-      diagnostics_.error(codes::kSameFile, fmt::format("the output is the input '{}'", input)).in(output).fix("give another name with -o");
+      diagnostics_.error(codes::kSameFile, fmt::format("the output is the input '{}'", input))
+          .in(output)
+          .fix("give another name with -o");
       return true;
     }
     return false;
@@ -164,7 +169,9 @@ class Run {
       image = emit::image_of(model, jobs);
     }
     if (image.layout.size > emit::kLargestFile) {
-      diagnostics_.error(codes::kTooLarge, fmt::format("the result has {} bytes; one ONNX file holds at most {}", image.layout.size, emit::kLargestFile))
+      diagnostics_
+          .error(codes::kTooLarge, fmt::format("the result has {} bytes; one ONNX file holds at most {}",
+                                               image.layout.size, emit::kLargestFile))
           .in(output)
           .fix("lower more of the model; weights in a data file of their own are not written yet");
       return kWrongInput;
@@ -207,10 +214,13 @@ class Run {
   void summarise(const Model& model, const Plan& plan, const std::string& output, std::uint64_t after) {
     std::uint64_t before = model.file_size;
     for (const MappedFile& f : model.storage->external) before += f.bytes().size();
-    const auto count = [](std::size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-    summary_ = fmt::format("{} -> {}: {} {}, {} fp32, {} left; {} added; {} -> {}; {}", model.path, output, count(plan.low_nodes, "node"),
-                           short_name(plan.low), plan.fp32_nodes, plan.left_nodes, count(plan.added_casts, "cast"), size_text(before),
-                           size_text(after), count(diagnostics_.warnings(), "warning"));
+    const auto count = [](std::size_t n, std::string_view what) {
+      return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+    };
+    summary_ = fmt::format("{} -> {}: {} {}, {} fp32, {} left; {} added; {} -> {}; {}", model.path, output,
+                           count(plan.low_nodes, "node"), short_name(plan.low), plan.fp32_nodes, plan.left_nodes,
+                           count(plan.added_casts, "cast"), size_text(before), size_text(after),
+                           count(diagnostics_.warnings(), "warning"));
     if (!o_.verbose) return;
     for (const WeightPlan& w : plan.weights) {
       if (w.stats.underflow == 0 || w.storage == Storage::as_is) continue;

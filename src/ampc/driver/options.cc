@@ -4,12 +4,13 @@
 #include <map>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace ampc::driver {
 
-std::optional<Options> parse_options(const std::vector<std::string>& args, std::ostream& out, std::ostream& err, int& exit) {
+std::optional<Options> parse_options(const std::vector<std::string>& args, std::ostream& out, std::ostream& err,
+                                     int& exit) {
   Options o;
   CLI::App app("Turns a trained ONNX model into mixed precision by a rule file.", "ampc");
   app.footer(
@@ -22,21 +23,32 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   app.add_option("-o,--output", o.output, "Output file, or a folder that exists")->type_name("PATH");
   const std::map<std::string, ElemType> dtypes{{"fp16", ElemType::float16}, {"bf16", ElemType::bfloat16}};
   std::string dtype, io, emit = "file";
-  app.add_option("--dtype", dtype, "Low data type: fp16 or bf16; overrides the rules")->check(CLI::IsMember({"fp16", "bf16"}))->type_name("TYPE");
+  app.add_option("--dtype", dtype, "Low data type: fp16 or bf16; overrides the rules")
+      ->check(CLI::IsMember({"fp16", "bf16"}))
+      ->type_name("TYPE");
   std::string level;
-  app.add_option("--level", level, "Level that the rules define (O0, O1, O2, OD); overrides the rules")->type_name("NAME");
+  app.add_option("--level", level, "Level that the rules define (O0, O1, O2, OD); overrides the rules")
+      ->type_name("NAME");
   bool promote = false, no_promote = false;
   auto* yes = app.add_flag("--promote", promote, "One fp32 operand keeps a follow node in fp32");
   app.add_flag("--no-promote", no_promote, "Follow nodes follow what is produced low")->excludes(yes);
-  app.add_option("-I,--import-dir", o.import_dirs, "Folder to look for imported rule files in; may be repeated")->type_name("DIR")->allow_extra_args(false);
-  app.add_option("--io", io, "Types of the model's inputs and outputs: keep or low")->check(CLI::IsMember({"keep", "low"}))->type_name("HOW");
-  app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them")->type_name("FILE");
+  app.add_option("-I,--import-dir", o.import_dirs, "Folder to look for imported rule files in; may be repeated")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  app.add_option("--io", io, "Types of the model's inputs and outputs: keep or low")
+      ->check(CLI::IsMember({"keep", "low"}))
+      ->type_name("HOW");
+  app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them")
+      ->type_name("FILE");
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");
-  app.add_option("-j,--jobs", o.jobs, "Threads; the output is the same for any number")->check(CLI::Range(1, 4096))->type_name("N");
+  app.add_option("-j,--jobs", o.jobs, "Threads; the output is the same for any number")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
   app.add_option("--emit", emit, "Print a stage instead of writing a model: ast, rules, decisions, onnx")
       ->check(CLI::IsMember({"ast", "rules", "decisions", "onnx"}))
       ->type_name("STAGE");
-  app.add_option("--explain", o.explain, "Print why the node of this name is what it is, and write nothing")->type_name("NODE");
+  app.add_option("--explain", o.explain, "Print why the node of this name is what it is, and write nothing")
+      ->type_name("NODE");
   auto* quiet = app.add_flag("-q,--quiet", o.quiet, "No summary, no notes");
   app.add_flag("-v,--verbose", o.verbose, "Tell more of what was done")->excludes(quiet);
   std::vector<std::string> reversed(args.rbegin(), args.rend());
@@ -64,12 +76,16 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   if (!level.empty()) o.level = level;
   if (promote || no_promote) o.promote = promote;
   if (!io.empty()) o.io = io == "low" ? lang::Io::low : lang::Io::keep;
-  const std::map<std::string, Emit> stages{
-      {"file", Emit::file}, {"ast", Emit::ast}, {"rules", Emit::rules}, {"decisions", Emit::decisions}, {"onnx", Emit::onnx}};
+  const std::map<std::string, Emit> stages{{"file", Emit::file},
+                                           {"ast", Emit::ast},
+                                           {"rules", Emit::rules},
+                                           {"decisions", Emit::decisions},
+                                           {"onnx", Emit::onnx}};
   o.emit = stages.at(emit);
   const bool rules_alone = o.emit == Emit::ast || o.emit == Emit::rules;
   if (o.model.empty() && !rules_alone) {
-    return usage(o.rules.ends_with(".onnx") ? "give the rule file before the model: ampc RULES MODEL" : "give a model after the rule file: ampc RULES MODEL");
+    return usage(o.rules.ends_with(".onnx") ? "give the rule file before the model: ampc RULES MODEL"
+                                            : "give a model after the rule file: ampc RULES MODEL");
   }
   return o;
 }

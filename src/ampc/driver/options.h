@@ -34,6 +34,7 @@ struct Options {
 inline constexpr int kOk = 0, kWrongInput = 1, kUsage = 2, kInternal = 3;
 
 /// Nothing where the run is over: `exit` is its code then, and help, version or the error is written.
-std::optional<Options> parse_options(const std::vector<std::string>& args, std::ostream& out, std::ostream& err, int& exit);
+std::optional<Options> parse_options(const std::vector<std::string>& args, std::ostream& out, std::ostream& err,
+                                     int& exit);
 
 }  // namespace ampc::driver

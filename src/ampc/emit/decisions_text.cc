@@ -48,31 +48,35 @@ std::string before_text(const Model& m, const CastNode& c) {
 
 void print_decisions(std::ostream& out, const Model& m, const Plan& plan, const SourceMap& sources) {
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
-    fmt::print(out, "node {} {} {}: {}\n", node_name(m, n), m.op_of(n).name, choice_text(plan.nodes[n]), why(m, plan.nodes[n], sources));
+    fmt::print(out, "node {} {} {}: {}\n", node_name(m, n), m.op_of(n).name, choice_text(plan.nodes[n]),
+               why(m, plan.nodes[n], sources));
   }
   for (const CastNode& c : plan.casts) {
     if (c.stored) continue;
-    fmt::print(out, "{} {} {} -> {} {}\n", c.reused == kNone ? "cast" : "cast of the model's own", c.name, short_name(c.from), short_name(c.to),
-               before_text(m, c));
+    fmt::print(out, "{} {} {} -> {} {}\n", c.reused == kNone ? "cast" : "cast of the model's own", c.name,
+               short_name(c.from), short_name(c.to), before_text(m, c));
   }
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
-    if (!plan.removed.empty() && plan.removed[n] != 0) fmt::print(out, "removed {} {}\n", node_name(m, n), m.op_of(n).name);
+    if (!plan.removed.empty() && plan.removed[n] != 0)
+      fmt::print(out, "removed {} {}\n", node_name(m, n), m.op_of(n).name);
   }
   for (const Retarget& r : plan.retargets) {
     fmt::print(out, "attribute {} {} = {}\n", node_name(m, r.node), r.attribute, short_name(r.to));
   }
   for (const WeightPlan& w : plan.weights) {
     if (w.storage == Storage::as_is) continue;
-    fmt::print(out, "weight {} stored {}{}{}\n", m.values[w.value].name, w.storage == Storage::both ? "fp32 and " : "", short_name(w.low),
-               w.clamp ? ", clamped" : "");
+    fmt::print(out, "weight {} stored {}{}{}\n", m.values[w.value].name, w.storage == Storage::both ? "fp32 and " : "",
+               short_name(w.low), w.clamp ? ", clamped" : "");
   }
 }
 
-bool explain_node(std::ostream& out, const Model& m, const Plan& plan, const SourceMap& sources, std::string_view name) {
+bool explain_node(std::ostream& out, const Model& m, const Plan& plan, const SourceMap& sources,
+                  std::string_view name) {
   bool found = false;
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
     const auto made = m.results_of(n);
-    const bool by_result = std::any_of(made.begin(), made.end(), [&](ValueId v) { return v != kNone && m.values[v].name == name; });
+    const bool by_result =
+        std::any_of(made.begin(), made.end(), [&](ValueId v) { return v != kNone && m.values[v].name == name; });
     if (m.nodes[n].proto->name() != name && node_name(m, n) != name && !by_result) continue;
     found = true;
     fmt::print(out, "{}\n  {}: {}\n", m.describe(n), choice_text(plan.nodes[n]), why(m, plan.nodes[n], sources));
@@ -84,13 +88,15 @@ bool explain_node(std::ostream& out, const Model& m, const Plan& plan, const Sou
       const std::uint32_t at = m.nodes[n].operand_begin + static_cast<std::uint32_t>(slot);
       const ValueId v = plan.operand_values[at];
       const std::uint32_t cast = plan.operand_casts[at];
-      fmt::print(out, "  operand {} {} '{}' {}{}\n", slot + 1, f == nullptr ? "" : f->name, m.values[v].name, short_name(plan.home[v]),
+      fmt::print(out, "  operand {} {} '{}' {}{}\n", slot + 1, f == nullptr ? "" : f->name, m.values[v].name,
+                 short_name(plan.home[v]),
                  cast == kNone ? "" : fmt::format(", cast to {}", short_name(plan.casts[cast].to)));
     }
     const auto results = m.results_of(n);
     for (std::size_t slot = 0; slot < results.size(); ++slot) {
       if (results[slot] != kNone) {
-        fmt::print(out, "  result {} '{}' {}\n", slot + 1, m.values[results[slot]].name, short_name(plan.home[results[slot]]));
+        fmt::print(out, "  result {} '{}' {}\n", slot + 1, m.values[results[slot]].name,
+                   short_name(plan.home[results[slot]]));
       }
     }
   }

@@ -19,7 +19,8 @@ constexpr std::uint64_t kTaskBytes = std::uint64_t{4} << 20;  // of output
 /// A run of output bytes that one thread makes: pieces [first, last), or a part of one payload.
 struct Task {
   std::size_t first = 0, last = 0;
-  std::uint64_t begin = 0, size = 0;  // of the payload's result, where last == first + 1 and the piece is larger than a task
+  std::uint64_t begin = 0,
+                size = 0;  // of the payload's result, where last == first + 1 and the piece is larger than a task
   bool part = false;
 };
 
@@ -49,8 +50,8 @@ std::vector<Task> tasks_of(const wire::Layout& layout) {
   return tasks;
 }
 
-void make(const Image& image, const WeightJobs& jobs, const wire::Piece& p, std::uint64_t begin, std::span<std::byte> out,
-          weights::Caster& caster) {
+void make(const Image& image, const WeightJobs& jobs, const wire::Piece& p, std::uint64_t begin,
+          std::span<std::byte> out, weights::Caster& caster) {
   switch (p.kind) {
     case wire::Piece::Kind::skeleton:
       std::memcpy(out.data(), image.skeleton.data() + p.begin + begin, out.size());
@@ -79,7 +80,8 @@ Image image_of(const Model& m, const WeightJobs& jobs) {
   return image;
 }
 
-void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, const std::function<void(std::uint64_t)>& progress) {
+void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file,
+                 const std::function<void(std::uint64_t)>& progress) {
   file.set_size(image.layout.size);
   const std::vector<Task> tasks = tasks_of(image.layout);
   weights::Caster& caster = weights::cpu_caster();

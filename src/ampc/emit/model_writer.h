@@ -21,7 +21,8 @@ struct Image {
 Image image_of(const Model& m, const WeightJobs& jobs);
 
 /// Writes `image` into `file`; `progress` is told of bytes as they are done, from any thread. Throws IoError.
-void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, const std::function<void(std::uint64_t)>& progress);
+void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file,
+                 const std::function<void(std::uint64_t)>& progress);
 
 /// Puts every payload into the messages of `m` themselves, for printing.
 void materialise(Model& m, const WeightJobs& jobs);

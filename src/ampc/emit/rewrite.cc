@@ -129,7 +129,8 @@ class Rewriter {
   /// The type of what bears the value's own name in the result.
   ElemType outside_type(ValueId v) const {
     if (plan_.home_name.empty() || plan_.home_name[v].empty()) return plan_.home[v];
-    const auto cast = std::find_if(plan_.casts.begin(), plan_.casts.end(), [&](const CastNode& c) { return c.value == v && c.takes_name; });
+    const auto cast = std::find_if(plan_.casts.begin(), plan_.casts.end(),
+                                   [&](const CastNode& c) { return c.value == v && c.takes_name; });
     return cast->to;
   }
 
@@ -150,11 +151,13 @@ class Rewriter {
   }
 
   void nodes(BlockId b) {
-    auto next = std::lower_bound(order_.begin(), order_.end(), b, [&](std::uint32_t i, BlockId block) { return plan_.casts[i].block < block; });
-    const auto end = std::upper_bound(next, order_.end(), b, [&](BlockId block, std::uint32_t i) { return block < plan_.casts[i].block; });
+    auto next = std::lower_bound(order_.begin(), order_.end(), b,
+                                 [&](std::uint32_t i, BlockId block) { return plan_.casts[i].block < block; });
+    const auto end = std::upper_bound(next, order_.end(), b,
+                                      [&](BlockId block, std::uint32_t i) { return block < plan_.casts[i].block; });
     for (NodeId n = m_.blocks[b].first; n < m_.blocks[b].last; ++n) rename(n);
-    const bool removes = std::any_of(plan_.removed.begin() + m_.blocks[b].first, plan_.removed.begin() + m_.blocks[b].last,
-                                     [](std::uint8_t r) { return r != 0; });
+    const bool removes = std::any_of(plan_.removed.begin() + m_.blocks[b].first,
+                                     plan_.removed.begin() + m_.blocks[b].last, [](std::uint8_t r) { return r != 0; });
     if (next == end && !removes) return;
     auto* list = m_.blocks[b].graph->mutable_node();
     std::vector<onnx::NodeProto*> old(static_cast<std::size_t>(list->size()));
@@ -236,7 +239,8 @@ class Rewriter {
     }
     // The newest opset that went with each IR version (onnx's versioning table), 3 first.
     static constexpr std::array<int, 11> kOpsets{8, 9, 10, 11, 14, 18, 20, 22, 23, 25, 26};
-    const auto ir = static_cast<std::size_t>(std::clamp<std::int64_t>(m_.proto->ir_version() - 3, 0, kOpsets.size() - 1));
+    const auto ir =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(m_.proto->ir_version() - 3, 0, kOpsets.size() - 1));
     m_.proto->add_opset_import()->set_version(kOpsets[ir]);
   }
 

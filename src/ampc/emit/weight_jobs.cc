@@ -4,7 +4,8 @@
 
 namespace ampc::emit {
 
-void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const {
+void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out,
+                     weights::Caster& caster) const {
   const WeightJob& job = jobs_.at(index);
   if (out.empty()) return;
   if (!job.cast) {

@@ -48,8 +48,9 @@ class Attacher {
     const std::uint64_t length = reference->length.value_or(count && width != 0 ? *count * width : rest);
     if (reference->offset > size || length > rest) {
       diagnostics_
-          .error(codes::kExternalMissing, fmt::format("external data file '{}' is too short: the tensor lies at bytes {} to {}, the file has {}",
-                                                      reference->location, reference->offset, reference->offset + length, size))
+          .error(codes::kExternalMissing,
+                 fmt::format("external data file '{}' is too short: the tensor lies at bytes {} to {}, the file has {}",
+                             reference->location, reference->offset, reference->offset + length, size))
           .in(where)
           .fix("copy the whole data file beside the model again");
       return;
@@ -82,7 +83,10 @@ class Attacher {
       if (e.key() == "length") r.length = number();
     }
     if (!numbers_ok || r.location.empty()) {
-      diagnostics_.error(codes::kExternalMissing, "the tensor's external data has no location, or an offset or length that is no number").in(where);
+      diagnostics_
+          .error(codes::kExternalMissing,
+                 "the tensor's external data has no location, or an offset or length that is no number")
+          .in(where);
       return std::nullopt;
     }
     return r;
@@ -101,7 +105,8 @@ class Attacher {
       escapes = in != real_folder_.end();
     }
     if (escapes) {
-      diagnostics_.error(codes::kExternalEscapes, fmt::format("external data path '{}' leaves the model's folder", r.location))
+      diagnostics_
+          .error(codes::kExternalEscapes, fmt::format("external data path '{}' leaves the model's folder", r.location))
           .in(where)
           .fix("ONNX allows only paths below the folder of the model; move the data file there");
       return nullptr;

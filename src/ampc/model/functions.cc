@@ -21,8 +21,9 @@ void inline_all(Model& m, Diagnostics& diagnostics) {
     reason = e.what();
   }
   for (const auto& f : m.proto->functions()) {
-    auto& d = diagnostics.warning(codes::kLoneFunction, fmt::format("function '{}' of domain '{}' is not expanded; its calls stay in fp32",
-                                                                    f.name(), f.domain()));
+    auto& d = diagnostics.warning(
+        codes::kLoneFunction,
+        fmt::format("function '{}' of domain '{}' is not expanded; its calls stay in fp32", f.name(), f.domain()));
     d.in(m.path);
     if (!reason.empty()) d.note(reason);
   }

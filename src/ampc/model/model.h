@@ -1,8 +1,9 @@
-// A model as the passes see it: blocks of nodes, values with their types, and weights whose bytes stay in the mapped file.
+// A model as the passes see it: blocks of nodes, values with their types, and weights whose bytes stay in the mapped
+// file.
 //
-// Everything is an index into flat arrays. A block is the main graph or the body of a control-flow node; its nodes are a
-// contiguous range. The onnx messages behind nodes stay reachable, since attributes are read and the result is written
-// through them.
+// Everything is an index into flat arrays. A block is the main graph or the body of a control-flow node; its nodes are
+// a contiguous range. The onnx messages behind nodes stay reachable, since attributes are read and the result is
+// written through them.
 #pragma once
 
 #include <cstddef>
@@ -53,13 +54,14 @@ struct Value {
   NodeId producer = kNone;
   std::uint32_t slot = 0;  // which result of the producer
   ValueKind kind = ValueKind::result;
-  ElemType type = ElemType::undefined;  // of a tensor's elements; undefined where nothing tells, and for what is no dense tensor
-  bool tensor = true;                   // may be a dense tensor
-  bool graph_input = false;             // an initializer that is listed as an input too
+  ElemType type =
+      ElemType::undefined;   // of a tensor's elements; undefined where nothing tells, and for what is no dense tensor
+  bool tensor = true;        // may be a dense tensor
+  bool graph_input = false;  // an initializer that is listed as an input too
   bool block_output = false;
-  std::int32_t rank = -1;                       // -1 where nothing tells
-  onnx::TensorProto* weight = nullptr;          // the initializer's tensor; also of a Constant node's result
-  const onnx::TypeProto* declared = nullptr;    // from an input, an output or value_info
+  std::int32_t rank = -1;                     // -1 where nothing tells
+  onnx::TensorProto* weight = nullptr;        // the initializer's tensor; also of a Constant node's result
+  const onnx::TypeProto* declared = nullptr;  // from an input, an output or value_info
 };
 
 struct Node {
@@ -73,21 +75,21 @@ struct Node {
 
 struct Block {
   onnx::GraphProto* graph = nullptr;
-  NodeId owner = kNone;       // the node whose attribute it is; kNone for the main graph
+  NodeId owner = kNone;  // the node whose attribute it is; kNone for the main graph
   BlockId parent = kNone;
   std::uint32_t depth = 0;
-  bool repeats = false;       // a loop's body: it has formal inputs, so it may run many times
-  std::string path;           // "main", "main/If_3.then_branch"
-  NodeId first = 0, last = 0;           // its nodes
+  bool repeats = false;        // a loop's body: it has formal inputs, so it may run many times
+  std::string path;            // "main", "main/If_3.then_branch"
+  NodeId first = 0, last = 0;  // its nodes
   std::vector<ValueId> inputs, outputs;
-  NameTable names;            // its own values
+  NameTable names;  // its own values
 };
 
 /// An operator as this model imports it; nodes of the same operator share one.
 struct Op {
   std::string_view domain;  // "" is ai.onnx
   std::string_view name;
-  int version = 0;                     // of the domain's import; 0 where the model has none
+  int version = 0;                       // of the domain's import; 0 where the model has none
   const Signature* signature = nullptr;  // nullptr for an operator without schema
   bool is_cast = false;
   bool is_constant = false;

@@ -22,7 +22,8 @@ const std::unordered_map<std::string_view, ElemType>& elem_names() {
       if (!onnx::TensorProto_DataType_IsValid(t)) continue;
       // onnx spells types in lower case in schemas ("tensor(float16)"); its enum has the same words in upper case.
       auto* word = new std::string(onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(t)));
-      std::transform(word->begin(), word->end(), word->begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+      std::transform(word->begin(), word->end(), word->begin(),
+                     [](char c) { return static_cast<char>(std::tolower(c)); });
       m->emplace(*word, static_cast<ElemType>(t));
     }
     return m;
@@ -170,7 +171,7 @@ namespace {
 /// Registers the schemas of operator sets with onnx's own registry, and calls `seen` with each.
 template <typename... Sets, typename Seen>
 void register_sets(const Seen& seen) {
-  const std::function<void(onnx::OpSchema&&)> add = [&](onnx::OpSchema&& schema) {
+  const std::function<void(onnx::OpSchema &&)> add = [&](onnx::OpSchema&& schema) {
     seen(schema);
     // A library built with static registration has this one already: then the second is ignored.
     onnx::OpSchemaRegistry::OpSchemaRegisterOnce::OpSchemaRegisterNoExcept(std::move(schema), 0, false);
@@ -181,7 +182,9 @@ void register_sets(const Seen& seen) {
 }  // namespace
 
 Schemas::Schemas() : impl_(std::make_unique<Impl>()) {
-  const auto seen = [this](const onnx::OpSchema& s) { impl_->domains[s.domain()][s.Name()].versions.push_back(s.SinceVersion()); };
+  const auto seen = [this](const onnx::OpSchema& s) {
+    impl_->domains[s.domain()][s.Name()].versions.push_back(s.SinceVersion());
+  };
   using namespace onnx;  // NOLINT(google-build-using-namespace): the names below are all onnx's
   register_sets<OpSet_Onnx_ver1, OpSet_Onnx_ver2, OpSet_Onnx_ver3, OpSet_Onnx_ver4, OpSet_Onnx_ver5, OpSet_Onnx_ver6,
                 OpSet_Onnx_ver7, OpSet_Onnx_ver8, OpSet_Onnx_ver9, OpSet_Onnx_ver10, OpSet_Onnx_ver11, OpSet_Onnx_ver12,

@@ -1,7 +1,7 @@
 // onnx's operator schemas as the compiler reads them: operands bound to type variables, and what each variable admits.
 //
-// Everything that ampc knows of an operator's types comes through here (R4). The rest of the compiler sees plain structs;
-// protobuf stays behind this header.
+// Everything that ampc knows of an operator's types comes through here (R4). The rest of the compiler sees plain
+// structs; protobuf stays behind this header.
 #pragma once
 
 #include <cstddef>

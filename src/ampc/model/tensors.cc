@@ -45,7 +45,8 @@ std::optional<std::uint64_t> element_count(const onnx::TensorProto& t) {
   std::uint64_t count = 1;
   for (const std::int64_t d : t.dims()) {
     if (d < 0) return std::nullopt;
-    if (d != 0 && count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / static_cast<std::uint64_t>(d)) {
+    if (d != 0 &&
+        count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / static_cast<std::uint64_t>(d)) {
       return std::nullopt;
     }
     count *= static_cast<std::uint64_t>(d);
@@ -79,11 +80,13 @@ std::string fault_of(const Model& m, const onnx::TensorProto& t) {
   const auto type = static_cast<ElemType>(t.data_type());
   const std::size_t width = byte_size(type);
   if (width == 0) return {};
-  const bool known = t.has_raw_data() || type == ElemType::float32 || type == ElemType::float64 || type == ElemType::int64;
+  const bool known =
+      t.has_raw_data() || type == ElemType::float32 || type == ElemType::float64 || type == ElemType::int64;
   if (!known) return {};
   const std::uint64_t have = bytes_of(m, t).size();
   if (have == *count * width) return {};
-  return fmt::format("has {} bytes of data where its shape and type ({}) ask for {}", have, short_name(type), *count * width);
+  return fmt::format("has {} bytes of data where its shape and type ({}) ask for {}", have, short_name(type),
+                     *count * width);
 }
 
 void for_each(onnx::ModelProto& model, const std::function<void(onnx::TensorProto&)>& f) {

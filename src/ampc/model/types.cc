@@ -77,7 +77,8 @@ class Inference {
     bool open = false;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Formal* f = s.input(i);
-      if (f == nullptr || operands[i] == kNone || f->type_var == kNoTypeVar || (f->variadic && !f->homogeneous)) continue;
+      if (f == nullptr || operands[i] == kNone || f->type_var == kNoTypeVar || (f->variadic && !f->homogeneous))
+        continue;
       const Value& v = m_.values[operands[i]];
       if (!v.tensor) continue;
       if (v.type == ElemType::undefined) {
@@ -90,9 +91,9 @@ class Inference {
       } else if (m_.values[slot].type != v.type) {
         const TypeVar& var = s.type_vars[static_cast<std::size_t>(f->type_var)];
         diagnostics_
-            .error(codes::kTypeClash, fmt::format("'{}' is {} and '{}' is {}, where {}-{} wants one type ({})", m_.values[slot].name,
-                                                  short_name(m_.values[slot].type), v.name, short_name(v.type), s.name,
-                                                  s.since_version, var.name))
+            .error(codes::kTypeClash, fmt::format("'{}' is {} and '{}' is {}, where {}-{} wants one type ({})",
+                                                  m_.values[slot].name, short_name(m_.values[slot].type), v.name,
+                                                  short_name(v.type), s.name, s.since_version, var.name))
             .in(m_.where(n))
             .fix("the model is not valid as it stands; onnx.checker with full_check shows the same");
       }
@@ -100,10 +101,12 @@ class Inference {
     if (!open) return;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Formal* f = s.input(i);
-      if (f == nullptr || operands[i] == kNone || f->type_var == kNoTypeVar || (f->variadic && !f->homogeneous)) continue;
+      if (f == nullptr || operands[i] == kNone || f->type_var == kNoTypeVar || (f->variadic && !f->homogeneous))
+        continue;
       Value& v = m_.values[operands[i]];
       const ValueId slot = bound_[static_cast<std::size_t>(f->type_var)];
-      if (v.tensor && v.type == ElemType::undefined && v.declared == nullptr && slot != kNone) v.type = m_.values[slot].type;
+      if (v.tensor && v.type == ElemType::undefined && v.declared == nullptr && slot != kNone)
+        v.type = m_.values[slot].type;
     }
   }
 

@@ -12,13 +12,19 @@ enum class Message : std::uint8_t { opaque, model, graph, node, attribute, tenso
 Message nested(Message in, std::uint32_t field) {
   switch (in) {
     case Message::model:
-      return field == 7 ? Message::graph : field == 20 ? Message::training : field == 25 ? Message::function : Message::opaque;
+      return field == 7    ? Message::graph
+             : field == 20 ? Message::training
+             : field == 25 ? Message::function
+                           : Message::opaque;
     case Message::training:
       return field == 1 || field == 2 ? Message::graph : Message::opaque;
     case Message::function:
       return field == 7 ? Message::node : field == 11 ? Message::attribute : Message::opaque;
     case Message::graph:
-      return field == 1 ? Message::node : field == 5 ? Message::tensor : field == 15 ? Message::sparse : Message::opaque;
+      return field == 1    ? Message::node
+             : field == 5  ? Message::tensor
+             : field == 15 ? Message::sparse
+                           : Message::opaque;
     case Message::node:
       return field == 5 ? Message::attribute : Message::opaque;
     case Message::attribute:
@@ -35,7 +41,9 @@ Message nested(Message in, std::uint32_t field) {
 
 constexpr std::uint32_t kRawData = 9;
 constexpr std::uint32_t kLengthDelimited = 2;
-constexpr std::string_view kMagic = "\x93" "ampc\x0d\x1e\x07";
+constexpr std::string_view kMagic =
+    "\x93"
+    "ampc\x0d\x1e\x07";
 constexpr std::size_t kMarkerSize = 16;
 constexpr int kDeepest = 1000;  // the parser's own limit
 
@@ -187,7 +195,8 @@ class Layouter {
   }
 
  private:
-  // Runs over a message's fields and calls `enter(tag, kind, body, size)` or `payload(tag, index, body)` for those that hold a marker.
+  // Runs over a message's fields and calls `enter(tag, kind, body, size)` or `payload(tag, index, body)` for those that
+  // hold a marker.
   template <typename Enter, typename Payload>
   void walk(Message kind, const std::byte* begin, const std::byte* end, const Enter& enter, const Payload& payload) {
     const auto* base = reinterpret_cast<const std::byte*>(text_.data());
@@ -245,7 +254,8 @@ class Layouter {
     walk(
         kind, begin, end,
         [&](const std::byte* field, std::uint64_t tag, Message inner, const std::byte* body, std::uint64_t size) {
-          header(static_cast<std::size_t>(field - base), static_cast<std::size_t>(body - base), tag, sizes_[next_size_]);
+          header(static_cast<std::size_t>(field - base), static_cast<std::size_t>(body - base), tag,
+                 sizes_[next_size_]);
           emit(inner, body, body + size);
         },
         [&](const std::byte* field, std::uint64_t tag, std::uint64_t index, const std::byte* body) {

@@ -1,9 +1,10 @@
 // The wire format of a model, with the weights' bytes taken out and put back.
 //
 // `cut` copies a model's message and leaves every large payload where it lies in the mapped file: what protobuf then
-// parses is a skeleton of some kilobytes, whatever the weights weigh. In the skeleton a payload is a marker in raw_data.
-// `lay_out` is the way back: the serialised skeleton becomes a list of pieces with the payloads' final sizes in every
-// enclosing length, so that the file's size and the place of each weight in it are known before a byte is written.
+// parses is a skeleton of some kilobytes, whatever the weights weigh. In the skeleton a payload is a marker in
+// raw_data. `lay_out` is the way back: the serialised skeleton becomes a list of pieces with the payloads' final sizes
+// in every enclosing length, so that the file's size and the place of each weight in it are known before a byte is
+// written.
 #pragma once
 
 #include <cstddef>

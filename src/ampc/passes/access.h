@@ -6,14 +6,18 @@
 namespace ampc {
 
 /// The type variable that decides an operand's (a result's) type; kNoTypeVar where its type is fixed, or its own.
-inline int var_of(const Formal* f) { return f == nullptr || (f->variadic && !f->homogeneous) ? kNoTypeVar : f->type_var; }
+inline int var_of(const Formal* f) {
+  return f == nullptr || (f->variadic && !f->homogeneous) ? kNoTypeVar : f->type_var;
+}
 inline int operand_var(const Op& op, std::size_t slot) {
   return op.signature == nullptr ? kNoTypeVar : var_of(op.signature->input(slot));
 }
 inline int result_var(const Op& op, std::size_t slot) {
   return op.signature == nullptr ? kNoTypeVar : var_of(op.signature->output(slot));
 }
-inline bool has_var(std::uint32_t vars, int var) { return var >= 0 && var < 32 && ((vars >> static_cast<unsigned>(var)) & 1U) != 0; }
+inline bool has_var(std::uint32_t vars, int var) {
+  return var >= 0 && var < 32 && ((vars >> static_cast<unsigned>(var)) & 1U) != 0;
+}
 
 /// What an analysis finds stands above the lists.
 inline void overrule(Decision& d, Reason reason, ValueId v, const Span& rule = {}) {

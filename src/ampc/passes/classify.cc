@@ -54,7 +54,8 @@ class Classifier {
     Span kept;
     d.vars &= ~kept_vars(n, options, &kept);
     // Roles bind only when lowering (R9): a node that is fp32 anyway needs no other reason.
-    if (d.vars == 0 && (d.choice == Choice::low || d.choice == Choice::open)) end(d, Choice::fp32, Reason::tied_role, kept);
+    if (d.vars == 0 && (d.choice == Choice::low || d.choice == Choice::open))
+      end(d, Choice::fp32, Reason::tied_role, kept);
     return d;
   }
 
@@ -111,7 +112,8 @@ class Classifier {
   }
 
   bool applies(const lang::OpRule& r, NodeId n, const Options& o) const {
-    return r.when.holds(o.level, o.dtype) && c_.rules.scope_depth(r.scope, n) >= 0 && (!r.where || holds(*r.where, m_, n));
+    return r.when.holds(o.level, o.dtype) && c_.rules.scope_depth(r.scope, n) >= 0 &&
+           (!r.where || holds(*r.where, m_, n));
   }
 
   bool left_by_rule(NodeId n, Decision& d) const {
@@ -127,7 +129,8 @@ class Classifier {
   bool by_fact(NodeId n, Decision& d, const Options& o) const {
     const OpId op = m_.nodes[n].op;
     if (left_by_rule(n, d)) return true;
-    if (c_.rules.rules().levels[o.level].off) return end(d, Choice::leave, Reason::level_off, c_.rules.rules().levels[o.level].span);
+    if (c_.rules.rules().levels[o.level].off)
+      return end(d, Choice::leave, Reason::level_off, c_.rules.rules().levels[o.level].span);
     if (const auto* list = best_list(n, o); list != nullptr && list->verdict == lang::Verdict::allow) {
       d.listed_allow = true;
       d.allowed_by = list->span;
@@ -186,14 +189,16 @@ class Classifier {
   const lang::RoleRule* role_at(const std::vector<BoundRole>& roles, std::size_t slot, NodeId n, const Options& o,
                                 lang::RoleAction action) const {
     for (const auto& r : roles) {
-      if (r.rule->action == action && r.has(slot) && r.rule->when.holds(o.level, o.dtype) && c_.rules.scope_depth(r.rule->scope, n) >= 0) {
+      if (r.rule->action == action && r.has(slot) && r.rule->when.holds(o.level, o.dtype) &&
+          c_.rules.scope_depth(r.rule->scope, n) >= 0) {
         return r.rule;
       }
     }
     return nullptr;
   }
 
-  /// The list rule that wins at a node: the innermost scope, then one with a predicate, then deny before allow before follow.
+  /// The list rule that wins at a node: the innermost scope, then one with a predicate, then deny before allow before
+  /// follow.
   const lang::OpRule* best_list(NodeId n, const Options& o) const {
     const lang::OpRule* best = nullptr;
     const auto rank = [&](const lang::OpRule& r) {
@@ -201,7 +206,8 @@ class Classifier {
       return c_.rules.scope_depth(r.scope, n) * 8 + (r.where ? 4 : 0) + verdict;
     };
     for (const auto* r : c_.rules.op_rules(m_.nodes[n].op)) {
-      if (r->verdict == lang::Verdict::leave || r->verdict == lang::Verdict::unsupported || !applies(*r, n, o)) continue;
+      if (r->verdict == lang::Verdict::leave || r->verdict == lang::Verdict::unsupported || !applies(*r, n, o))
+        continue;
       if (best == nullptr || rank(*r) > rank(*best)) best = r;
     }
     return best;
@@ -267,14 +273,17 @@ void Classifier::report_tied() const {
   for (NodeId n = 0; n < m_.nodes.size(); ++n) {
     const Decision& d = c_.plan.nodes[n];
     if (d.reason != Reason::tied_role) continue;
-    const auto same = std::find_if(tied.begin(), tied.end(), [&](const Tied& t) { return t.op == m_.nodes[n].op && t.rule->span.begin == d.rule.begin; });
+    const auto same = std::find_if(tied.begin(), tied.end(), [&](const Tied& t) {
+      return t.op == m_.nodes[n].op && t.rule->span.begin == d.rule.begin;
+    });
     if (same != tied.end()) {
       ++same->count;
       continue;
     }
     for (const auto& roles : {c_.rules.operand_roles(m_.nodes[n].op), c_.rules.result_roles(m_.nodes[n].op)}) {
       for (const auto& r : roles) {
-        if (r.rule->span.begin == d.rule.begin && r.rule->span.file == d.rule.file) tied.push_back({r.rule, m_.nodes[n].op, 1});
+        if (r.rule->span.begin == d.rule.begin && r.rule->span.file == d.rule.file)
+          tied.push_back({r.rule, m_.nodes[n].op, 1});
       }
     }
   }
@@ -283,8 +292,8 @@ void Classifier::report_tied() const {
     const Op& op = m_.ops[t.op];
     c_.diagnostics
         .report(error ? Severity::error : Severity::note, codes::kTiedRole,
-                fmt::format("{}-{} binds the kept operands and the others to one type: {} {} in fp32 as a whole", op.name,
-                            op.signature->since_version, t.count, t.count == 1 ? "node stays" : "nodes stay"))
+                fmt::format("{}-{} binds the kept operands and the others to one type: {} {} in fp32 as a whole",
+                            op.name, op.signature->since_version, t.count, t.count == 1 ? "node stays" : "nodes stay"))
         .at(t.rule->span, "this role")
         .fix("`store fp32` keeps the weights in fp32 on disk and lets the node run low");
   }
@@ -305,12 +314,14 @@ void Classifier::report_no_effect() const {
     const Decision& d = c_.plan.nodes[first];
     const Op& op = m_.ops[key.second];
     auto& warning = c_.diagnostics
-                        .warning(codes::kNoEffect, fmt::format("`allow {}` has no effect: {} {} in fp32", op.name, count, count == 1 ? "node stays" : "nodes stay"))
+                        .warning(codes::kNoEffect, fmt::format("`allow {}` has no effect: {} {} in fp32", op.name,
+                                                               count, count == 1 ? "node stays" : "nodes stay"))
                         .at(d.allowed_by);
     if (d.reason == Reason::unsupported_rule) {
       warning.also(d.rule, "unsupported, says this");
     } else {
-      warning.note(fmt::format("{} of {} opset {} admits no {}", op.name, op.domain.empty() ? "ai.onnx" : op.domain, op.version, short_name(d.low)));
+      warning.note(fmt::format("{} of {} opset {} admits no {}", op.name, op.domain.empty() ? "ai.onnx" : op.domain,
+                               op.version, short_name(d.low)));
     }
   }
 }
@@ -333,9 +344,10 @@ void Classifier::report_unsupported() const {
       if (s->since_version <= o.version || newer != nullptr || s->outputs.empty()) continue;
       if (s->outputs.front().elems.contains(low[op])) newer = s;
     }
-    auto& d = c_.diagnostics.note(codes::kOpsetNote, fmt::format("{} {} {} in fp32: {} opset {} has no {} for it", counts[op], o.name,
-                                                                 counts[op] == 1 ? "stays" : "stay", o.domain.empty() ? "ai.onnx" : o.domain,
-                                                                 o.version, short_name(low[op])));
+    auto& d = c_.diagnostics.note(
+        codes::kOpsetNote, fmt::format("{} {} {} in fp32: {} opset {} has no {} for it", counts[op], o.name,
+                                       counts[op] == 1 ? "stays" : "stay", o.domain.empty() ? "ai.onnx" : o.domain,
+                                       o.version, short_name(low[op])));
     d.in(m_.path);
     if (newer != nullptr) d.fix(fmt::format("opset {} has; the opset is yours to raise", newer->since_version));
   }
@@ -347,7 +359,9 @@ void Classifier::report_walls() const {
     const Decision& d = c_.plan.nodes[n];
     if (d.reason == Reason::no_schema) ++counts[m_.nodes[n].op];
     if (d.reason == Reason::unknown_type) {
-      c_.diagnostics.warning(codes::kUnknownType, fmt::format("nothing tells the type of '{}', so the node is left as it is", m_.values[d.value].name))
+      c_.diagnostics
+          .warning(codes::kUnknownType,
+                   fmt::format("nothing tells the type of '{}', so the node is left as it is", m_.values[d.value].name))
           .in(m_.where(n))
           .fix("give the value a value_info entry");
     }
@@ -355,9 +369,10 @@ void Classifier::report_walls() const {
   for (OpId op = 0; op < m_.ops.size(); ++op) {
     if (counts[op] == 0) continue;
     c_.diagnostics
-        .warning(codes::kUndeclared, fmt::format("no schema of {}::{} is known: {} {} left in the types {} written for",
-                                                 m_.ops[op].domain, m_.ops[op].name, counts[op], counts[op] == 1 ? "node is" : "nodes are",
-                                                 counts[op] == 1 ? "it was" : "they were"))
+        .warning(codes::kUndeclared,
+                 fmt::format("no schema of {}::{} is known: {} {} left in the types {} written for", m_.ops[op].domain,
+                             m_.ops[op].name, counts[op], counts[op] == 1 ? "node is" : "nodes are",
+                             counts[op] == 1 ? "it was" : "they were"))
         .in(m_.path);
   }
 }
@@ -367,9 +382,10 @@ void Classifier::report_walls() const {
 void classify(const PassContext& c) {
   const Classifier classifier(c);
   c.plan.nodes.resize(c.model.nodes.size());
-  tbb::parallel_for(tbb::blocked_range<NodeId>(0, static_cast<NodeId>(c.model.nodes.size()), 2048), [&](const auto& range) {
-    for (NodeId n = range.begin(); n != range.end(); ++n) c.plan.nodes[n] = classifier.decide(n);
-  });
+  tbb::parallel_for(tbb::blocked_range<NodeId>(0, static_cast<NodeId>(c.model.nodes.size()), 2048),
+                    [&](const auto& range) {
+                      for (NodeId n = range.begin(); n != range.end(); ++n) c.plan.nodes[n] = classifier.decide(n);
+                    });
   classifier.report_tied();
   classifier.report_unsupported();
   classifier.report_no_effect();

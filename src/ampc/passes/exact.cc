@@ -35,8 +35,7 @@ class Exactness {
       if (is_weight(value) && !value.graph_input) source_[v] = Source::constant;
     }
     walk_forward(
-        m_, 0, [&](NodeId n) { forward(n); },
-        [&](ValueId from, ValueId to) { source_[to] = source_[from]; });
+        m_, 0, [&](NodeId n) { forward(n); }, [&](ValueId from, ValueId to) { source_[to] = source_[from]; });
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
       if (is_near(n)) hold(n, Reason::position, kNone);
     }

@@ -1,4 +1,5 @@
-// The passes in the order in which they run. Each is one file, and says there which rules of the semantics it carries out.
+// The passes in the order in which they run. Each is one file, and says there which rules of the semantics it carries
+// out.
 #pragma once
 
 #include "ampc/passes/plan.h"
@@ -25,7 +26,8 @@ void guard_ranges(const PassContext& c);
 void keep_exact(const PassContext& c);
 /// R14, R15: what follows its operands. Nothing is open afterwards.
 void settle(const PassContext& c);
-/// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights (R24).
+/// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights
+/// (R24).
 void type_values(const PassContext& c);
 /// R18, R19, R21, R23: casts, each once and where it dominates its readers.
 void place_casts(const PassContext& c);

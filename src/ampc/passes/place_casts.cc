@@ -55,8 +55,8 @@ class Placer {
  private:
   // ---- what is needed --------------------------------------------------------------------------------------------
 
-  /// A value that the model gives out in another type than its home: the cast takes its name (R22). What a body gives out
-  /// is known by its position, so there the cast's own name will do.
+  /// A value that the model gives out in another type than its home: the cast takes its name (R22). What a body gives
+  /// out is known by its position, so there the cast's own name will do.
   void require_outputs() {
     for (std::size_t i = 0; i < m_.blocks[0].outputs.size(); ++i) {
       const ValueId v = m_.blocks[0].outputs[i];
@@ -70,8 +70,8 @@ class Placer {
     return !results.empty() && results[0] != kNone && m_.values[results[0]].type == t;
   }
 
-  /// The value to read instead of `v` when `want` is the type wanted: past casts of the model's own that changed nothing
-  /// but the width, or that have nothing left to change.
+  /// The value to read instead of `v` when `want` is the type wanted: past casts of the model's own that changed
+  /// nothing but the width, or that have nothing left to change.
   ValueId resolve(ValueId v, ElemType want) const {
     for (;;) {
       const NodeId p = m_.values[v].producer;
@@ -82,7 +82,8 @@ class Placer {
       const bool back_again = plan_.home[u] == want && m_.values[v].type == ElemType::float32;
       const bool named_elsewhere = required_[u] == m_.values[v].type;
       if (!no_op_now && !back_again && !named_elsewhere) return v;
-      if (back_again && !is_low(want) && plan_.home[u] == m_.values[u].type) return v;  // fp32 to fp32 as the model had it
+      if (back_again && !is_low(want) && plan_.home[u] == m_.values[u].type)
+        return v;  // fp32 to fp32 as the model had it
       v = u;
     }
   }
@@ -144,8 +145,8 @@ class Placer {
       const ValueId u = plan_.operand_values[m_.nodes[n].operand_begin];
       if (u != kNone) --reads[u];
     }
-    // A cast between two blocks' worth of nodes was visited after its readers, since those have higher numbers or lie in
-    // bodies, whose numbers are higher too.
+    // A cast between two blocks' worth of nodes was visited after its readers, since those have higher numbers or lie
+    // in bodies, whose numbers are higher too.
   }
 
   /// A cast of the model's own that makes the same version of the value, in a block that encloses `block`.
@@ -153,7 +154,8 @@ class Placer {
     if (r.from != plan_.home[r.value]) return kNone;
     for (const Reader& reader : c_.readers.of(r.value)) {
       const NodeId n = reader.node;
-      if (m_.op_of(n).is_cast && plan_.removed[n] == 0 && makes(n, r.to) && m_.encloses(m_.nodes[n].block, block)) return n;
+      if (m_.op_of(n).is_cast && plan_.removed[n] == 0 && makes(n, r.to) && m_.encloses(m_.nodes[n].block, block))
+        return n;
     }
     return kNone;
   }
@@ -232,18 +234,23 @@ class Placer {
 
   /// Node names are a space of their own; TensorFlow's exporter names nodes like their values.
   std::string fresh_node(const CastNode& cast) {
-    if (node_names_.empty()) {
-      for (const Node& n : m_.nodes) node_names_.insert(n.proto->name());
+    if (!gathered_) {
+      gathered_ = true;
+      node_names_.reserve(m_.nodes.size());
+      for (const Node& n : m_.nodes) node_names_.insert(n.proto->name(), 0);
     }
     const std::string base = fmt::format("{}.cast_{}", m_.values[cast.value].name, short_name(cast.to));
     std::string name = base;
-    for (int i = 1; !node_names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+    for (int i = 1; node_names_.find(name) != NameTable::kAbsent || !new_node_names_.insert(name).second; ++i) {
+      name = fmt::format("{}_{}", base, i);
+    }
     return name;
   }
 
   bool taken(const std::string& name) const {
     if (used_.contains(name)) return true;
-    return std::any_of(m_.blocks.begin(), m_.blocks.end(), [&](const Block& b) { return b.names.find(name) != NameTable::kAbsent; });
+    return std::any_of(m_.blocks.begin(), m_.blocks.end(),
+                       [&](const Block& b) { return b.names.find(name) != NameTable::kAbsent; });
   }
 
   void name() {
@@ -269,10 +276,11 @@ class Placer {
   }
 
   void count() {
-    plan_.added_casts = static_cast<std::size_t>(
-        std::count_if(plan_.casts.begin(), plan_.casts.end(), [](const CastNode& c) { return c.reused == kNone && !c.stored; }));
+    plan_.added_casts = static_cast<std::size_t>(std::count_if(
+        plan_.casts.begin(), plan_.casts.end(), [](const CastNode& c) { return c.reused == kNone && !c.stored; }));
     bool same = plan_.casts.empty() && plan_.retargets.empty() && plan_.home_name.empty();
-    same = same && std::all_of(plan_.weights.begin(), plan_.weights.end(), [](const WeightPlan& w) { return w.storage == Storage::as_is; });
+    same = same && std::all_of(plan_.weights.begin(), plan_.weights.end(),
+                               [](const WeightPlan& w) { return w.storage == Storage::as_is; });
     same = same && std::all_of(plan_.removed.begin(), plan_.removed.end(), [](std::uint8_t r) { return r == 0; });
     same = same && plan_.operand_values == m_.operands;
     for (ValueId v = 0; same && v < m_.values.size(); ++v) same = plan_.home[v] == m_.values[v].type;
@@ -287,7 +295,9 @@ class Placer {
   std::vector<std::array<std::uint32_t, kVersions>> record_of_;
   std::vector<Record> records_;
   std::unordered_set<std::string> used_;
-  std::unordered_set<std::string> node_names_;
+  NameTable node_names_;  // of the model's own nodes, gathered with the first cast
+  bool gathered_ = false;
+  std::unordered_set<std::string> new_node_names_;
 };
 
 }  // namespace

@@ -24,18 +24,18 @@ enum class Choice : std::uint8_t {
 /// Why a node is what it is, in the order of R12.
 enum class Reason : std::uint8_t {
   none,
-  no_float,          // leave: nothing of it is fp32
-  double_operand,    // leave (R2)
-  no_schema,         // leave: an operator without schema
-  unknown_type,      // leave: an operand whose type nothing tells
-  not_a_tensor,      // leave (R1): a sequence, an optional, a map or a sparse tensor
-  control_flow,      // leave: its interface keeps its types (R19)
-  attribute_type,    // leave (R20)
-  creator_low,       // an R20 creator whose readers all want low
-  constant,          // leave: a weight in the form of a node
-  user_cast,         // leave (R21)
+  no_float,        // leave: nothing of it is fp32
+  double_operand,  // leave (R2)
+  no_schema,       // leave: an operator without schema
+  unknown_type,    // leave: an operand whose type nothing tells
+  not_a_tensor,    // leave (R1): a sequence, an optional, a map or a sparse tensor
+  control_flow,    // leave: its interface keeps its types (R19)
+  attribute_type,  // leave (R20)
+  creator_low,     // an R20 creator whose readers all want low
+  constant,        // leave: a weight in the form of a node
+  user_cast,       // leave (R21)
   left_by_rule,
-  level_off,         // the level asks for nothing
+  level_off,           // the level asks for nothing
   unsupported_schema,  // R4
   unsupported_rule,    // a target profile
   tied_role,           // R7
@@ -74,16 +74,16 @@ struct Decision {
 
 /// A cast that the compiler adds.
 struct CastNode {
-  ValueId value = kNone;           // what is cast
+  ValueId value = kNone;              // what is cast
   ElemType from = ElemType::float32;  // which version of the value it reads: its home, or another cast of it
   ElemType to = ElemType::float32;
-  BlockId block = 0;               // where it stands
-  NodeId before = kNone;           // the node that it stands before; kNone: after the block's last node
-  NodeId consumer = kNone;         // whose metadata it takes over (R23)
-  NodeId reused = kNone;           // a cast of the model's own that serves as this one
-  bool stored = false;             // no node: a second copy of the weight in the file (Storage::both)
-  bool takes_name = false;         // its result is the block's output and carries the value's name
-  std::string name;                // of the result
+  BlockId block = 0;        // where it stands
+  NodeId before = kNone;    // the node that it stands before; kNone: after the block's last node
+  NodeId consumer = kNone;  // whose metadata it takes over (R23)
+  NodeId reused = kNone;    // a cast of the model's own that serves as this one
+  bool stored = false;      // no node: a second copy of the weight in the file (Storage::both)
+  bool takes_name = false;  // its result is the block's output and carries the value's name
+  std::string name;         // of the result
   std::string node_name;
 };
 
@@ -119,20 +119,20 @@ struct OutputCast {
 };
 
 struct Plan {
-  std::vector<Decision> nodes;          // by NodeId
-  std::vector<ElemType> home;           // by ValueId: the type in which the value is made or stored
+  std::vector<Decision> nodes;            // by NodeId
+  std::vector<ElemType> home;             // by ValueId: the type in which the value is made or stored
   std::vector<std::uint8_t> low_results;  // by ValueId: a result of an If whose branches all make it low (R19)
-  std::vector<CastNode> casts;          // in the order in which they are written
+  std::vector<CastNode> casts;            // in the order in which they are written
   std::vector<WeightPlan> weights;
-  std::vector<std::uint8_t> kept;       // by ValueId: a weight that the low type cannot hold (R25)
+  std::vector<std::uint8_t> kept;  // by ValueId: a weight that the low type cannot hold (R25)
   std::vector<Retarget> retargets;
-  std::vector<std::uint8_t> removed;    // by NodeId: a cast of the model's own that nothing reads any more
-  std::vector<std::string> home_name;   // by ValueId: the new name of a value whose own its cast takes over; else empty
+  std::vector<std::uint8_t> removed;   // by NodeId: a cast of the model's own that nothing reads any more
+  std::vector<std::string> home_name;  // by ValueId: the new name of a value whose own its cast takes over; else empty
   std::vector<std::uint32_t> operand_casts;  // by position in Model::operands: index into `casts`, kNone: read the home
   std::vector<ValueId> operand_values;       // by position in Model::operands: the value to read
   std::vector<OutputCast> outputs;           // body outputs that name another value from now on
-  ElemType low = ElemType::float16;     // of the whole model, for its inputs and outputs
-  bool any_low = false;                 // some node runs low; a plan that is fp32 throughout changes nothing, interface included
+  ElemType low = ElemType::float16;          // of the whole model, for its inputs and outputs
+  bool any_low = false;  // some node runs low; a plan that is fp32 throughout changes nothing, interface included
 
   std::size_t low_nodes = 0, fp32_nodes = 0, left_nodes = 0;
   std::size_t added_casts = 0;

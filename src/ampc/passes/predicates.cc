@@ -65,7 +65,8 @@ std::optional<double> dimension(const Model& m, ValueId v, double at) {
   };
   const Value& value = m.values[v];
   if (value.weight != nullptr) {
-    return pick(value.weight->dims_size(), [&](int i) -> std::optional<double> { return static_cast<double>(value.weight->dims(i)); });
+    return pick(value.weight->dims_size(),
+                [&](int i) -> std::optional<double> { return static_cast<double>(value.weight->dims(i)); });
   }
   if (value.declared == nullptr || !value.declared->tensor_type().has_shape()) return std::nullopt;
   const auto& shape = value.declared->tensor_type().shape();

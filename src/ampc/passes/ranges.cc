@@ -1,8 +1,8 @@
 // R25: a value that the low type cannot hold is never changed in silence.
 //
-// Weights that a low node would read are measured. One that overflows, or a small one that would vanish, stays fp32: the
-// type variable that reads it is not lowered there, and what is computed from it stays fp32 as long as it may be as large
-// (a mask of -3.4e38 that is added to scores, up to the softmax).
+// Weights that a low node would read are measured. One that overflows, or a small one that would vanish, stays fp32:
+// the type variable that reads it is not lowered there, and what is computed from it stays fp32 as long as it may be as
+// large (a mask of -3.4e38 that is added to scores, up to the softmax).
 #include <cmath>
 #include <cstring>
 
@@ -19,11 +19,11 @@
 namespace ampc::passes {
 namespace {
 
-constexpr std::uint64_t kSmall = 64;                // elements: a scalar, an epsilon, a scale
-constexpr std::uint64_t kWorthALook = 65536;        // elements of a weight that only fp32 nodes read
-constexpr double kNoBound = 1e30;                   // a bound like ±3.4e38 stands for none; one of 1e5 may be meant
-constexpr double kLostFraction = 0.01;              // R25: off by more than this is lost
-constexpr double kInsignificant = 1.0 / 2048;       // below this part of the tensor's largest, an element is noise in fp16
+constexpr std::uint64_t kSmall = 64;           // elements: a scalar, an epsilon, a scale
+constexpr std::uint64_t kWorthALook = 65536;   // elements of a weight that only fp32 nodes read
+constexpr double kNoBound = 1e30;              // a bound like ±3.4e38 stands for none; one of 1e5 may be meant
+constexpr double kLostFraction = 0.01;         // R25: off by more than this is lost
+constexpr double kInsignificant = 1.0 / 2048;  // below this part of the tensor's largest, an element is noise in fp16
 
 double widen(float source, ElemType low) {
   return low == ElemType::float16 ? static_cast<double>(weights::from_fp16(weights::to_fp16(source)))
@@ -46,7 +46,8 @@ class Ranges {
   void run() {
     collect();
     std::vector<Measured> measured(candidates_.size());
-    tbb::parallel_for(std::size_t{0}, candidates_.size(), [&](std::size_t i) { measured[i] = measure(candidates_[i]); });
+    tbb::parallel_for(std::size_t{0}, candidates_.size(),
+                      [&](std::size_t i) { measured[i] = measure(candidates_[i]); });
     odd_.assign(m_.values.size(), 0);
     c_.plan.kept.assign(m_.values.size(), 0);
     for (std::size_t i = 0; i < candidates_.size(); ++i) settle(candidates_[i], measured[i]);
@@ -115,7 +116,8 @@ class Ranges {
       const double kept = std::fabs(widen(x, low));
       if (!std::isfinite(kept)) continue;
       const bool off = std::fabs(kept - value) > kLostFraction * value;
-      // Beside much larger ones a tiny element is noise; alone it is an epsilon or a scale, and then subnormal is too coarse.
+      // Beside much larger ones a tiny element is noise; alone it is an epsilon or a scale, and then subnormal is too
+      // coarse.
       if (count == 1 ? off || kept < smallest_normal(low) : off && value >= kInsignificant * absmax) return true;
     }
     return false;
@@ -208,21 +210,33 @@ class Ranges {
       return false;
     }
     const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
-    const std::string what =
-        fmt::format("'{}' does not fit {}: its largest magnitude is {:.6g}", value.name, short_name(candidate.low), measured.stats.absmax);
+    const std::string what = fmt::format("'{}' does not fit {}: its largest magnitude is {:.6g}", value.name,
+                                         short_name(candidate.low), measured.stats.absmax);
     switch (policy) {
       case lang::Overflow::keep:
-        c_.diagnostics.warning(codes::kOverflow, what + "; it stays fp32, and so does what reads it").in(m_.path).note("read by " + readers);
+        c_.diagnostics.warning(codes::kOverflow, what + "; it stays fp32, and so does what reads it")
+            .in(m_.path)
+            .note("read by " + readers);
         return true;
       case lang::Overflow::error:
-        c_.diagnostics.error(codes::kOverflow, what).in(m_.path).note("read by " + readers).fix("`overflow keep` leaves it and its readers in fp32");
+        c_.diagnostics.error(codes::kOverflow, what)
+            .in(m_.path)
+            .note("read by " + readers)
+            .fix("`overflow keep` leaves it and its readers in fp32");
         return false;
       case lang::Overflow::clamp:
-        c_.diagnostics.warning(codes::kOverflow, what + fmt::format("; {} of its elements are clamped", measured.stats.overflow)).in(m_.path).note("read by " + readers);
+        c_.diagnostics
+            .warning(codes::kOverflow, what + fmt::format("; {} of its elements are clamped", measured.stats.overflow))
+            .in(m_.path)
+            .note("read by " + readers);
         plan.clamp = true;
         return false;
       case lang::Overflow::inf:
-        c_.diagnostics.warning(codes::kOverflow, what + fmt::format("; {} of its elements become infinite", measured.stats.overflow)).in(m_.path).note("read by " + readers);
+        c_.diagnostics
+            .warning(codes::kOverflow,
+                     what + fmt::format("; {} of its elements become infinite", measured.stats.overflow))
+            .in(m_.path)
+            .note("read by " + readers);
         return false;
     }
     return true;
@@ -258,7 +272,8 @@ class Ranges {
         if (!a.has_t() || a.t().data_type() != onnx::TensorProto::FLOAT) continue;
         const wire::Bytes bytes = tensors::bytes_of(m_, a.t());
         const weights::Conversion conversion{ElemType::float32, c_.plan.nodes[n].low, false};
-        const auto stats = weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), bytes.size() / sizeof(float));
+        const auto stats =
+            weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), bytes.size() / sizeof(float));
         if (stats.overflow == 0) continue;
         for (const ValueId v : m_.results_of(n)) {
           if (v != kNone) odd_[v] = 1;
@@ -319,7 +334,8 @@ class Ranges {
   const PassContext& c_;
   const Model& m_;
   std::vector<Candidate> candidates_;
-  std::vector<std::uint8_t> odd_;  // by ValueId: may be beyond what the low type holds, or so small that it vanishes there
+  std::vector<std::uint8_t>
+      odd_;  // by ValueId: may be beyond what the low type holds, or so small that it vanishes there
 };
 
 }  // namespace

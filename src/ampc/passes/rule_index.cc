@@ -83,7 +83,8 @@ void RuleIndex::bind_ops(const Model& m) {
 std::string RuleIndex::path_of(const Model& m, NodeId n) {
   const onnx::NodeProto& proto = *m.nodes[n].proto;
   // Keys as torch.onnx writes them, and the plain one of other exporters.
-  static constexpr std::string_view kKeys[] = {"namespace", "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"};
+  static constexpr std::string_view kKeys[] = {"namespace", "pkg.torch.onnx.name_scopes",
+                                               "pkg.torch.onnx.class_hierarchy"};
   for (const std::string_view key : kKeys) {
     for (const auto& prop : proto.metadata_props()) {
       if (prop.key() == key) return prop.value();

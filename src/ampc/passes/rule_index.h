@@ -63,16 +63,17 @@ class RuleIndex {
   std::vector<std::vector<const lang::OpRule*>> op_rules_;
   std::vector<std::vector<BoundRole>> operand_roles_, result_roles_;
   std::vector<std::uint8_t> bounded_;
-  std::vector<std::uint32_t> scope_of_;                   // by NodeId: index into scope_sets_; empty without scopes
-  std::vector<std::vector<lang::ScopeId>> scope_sets_;    // which scopes hold, outer first
-  std::vector<Options> scope_options_;                    // by scope set
-  std::vector<std::uint8_t> guards_;                      // by NodeId; empty without guards
+  std::vector<std::uint32_t> scope_of_;                 // by NodeId: index into scope_sets_; empty without scopes
+  std::vector<std::vector<lang::ScopeId>> scope_sets_;  // which scopes hold, outer first
+  std::vector<Options> scope_options_;                  // by scope set
+  std::vector<std::uint8_t> guards_;                    // by NodeId; empty without guards
 };
 
 /// Whether the predicate of a rule holds at a node.
 bool holds(const lang::Predicate& p, const Model& m, NodeId n);
 
-/// The position of an operand or a result that a rule names, at the model's version of the operator; -1 where it has none.
+/// The position of an operand or a result that a rule names, at the model's version of the operator; -1 where it has
+/// none.
 int position_of(const lang::OperandRef& ref, const std::vector<Formal>& formals);
 
 }  // namespace ampc

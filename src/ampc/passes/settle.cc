@@ -33,7 +33,8 @@ class Settler {
     if (std::any_of(bodies.begin(), bodies.end(), [&](BlockId b) { return m_.blocks[b].repeats; })) return;
     const auto results = m_.results_of(n);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (results[i] == kNone || m_.values[results[i]].type != ElemType::float32 || !m_.values[results[i]].tensor) continue;
+      if (results[i] == kNone || m_.values[results[i]].type != ElemType::float32 || !m_.values[results[i]].tensor)
+        continue;
       const ElemType low = c_.rules.options(n).dtype;
       const Signature* s = m_.op_of(n).signature;
       if (s == nullptr || s->output(i) == nullptr || !s->output(i)->elems.contains(low)) continue;

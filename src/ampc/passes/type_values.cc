@@ -30,13 +30,15 @@ class Typer {
   explicit Typer(const PassContext& c) : c_(c), m_(c.model), interface_(c) {}
 
   void run() {
-    c_.plan.any_low = std::any_of(c_.plan.nodes.begin(), c_.plan.nodes.end(), [](const Decision& d) { return d.choice == Choice::low; });
+    c_.plan.any_low = std::any_of(c_.plan.nodes.begin(), c_.plan.nodes.end(),
+                                  [](const Decision& d) { return d.choice == Choice::low; });
     c_.plan.home.resize(m_.values.size());
     for (ValueId v = 0; v < m_.values.size(); ++v) c_.plan.home[v] = m_.values[v].type;
     for (const ValueId v : m_.blocks[0].inputs) c_.plan.home[v] = interface_.type_of(v);
     for (NodeId n = 0; n < m_.nodes.size(); ++n) results(n);
     for (BlockId b = 0; b < m_.blocks.size(); ++b) {
-      for (std::size_t i = 0; i < m_.blocks[b].outputs.size(); ++i) output_types_.emplace(m_.blocks[b].outputs[i], interface_.output_type(b, i));
+      for (std::size_t i = 0; i < m_.blocks[b].outputs.size(); ++i)
+        output_types_.emplace(m_.blocks[b].outputs[i], interface_.output_type(b, i));
     }
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
       if (c_.plan.nodes[n].reason == Reason::attribute_type) creator(n);
@@ -167,7 +169,8 @@ class Typer {
   bool fits(const onnx::TensorProto& t, ElemType low) const {
     if (t.data_type() != onnx::TensorProto::FLOAT) return false;
     const wire::Bytes bytes = tensors::bytes_of(m_, t);
-    const auto s = weights::measure_parallel(weights::cpu_caster(), {ElemType::float32, low, false}, bytes.data(), bytes.size() / sizeof(float));
+    const auto s = weights::measure_parallel(weights::cpu_caster(), {ElemType::float32, low, false}, bytes.data(),
+                                             bytes.size() / sizeof(float));
     return s.overflow == 0 && s.underflow == 0 && s.subnormal == 0;
   }
 
@@ -192,7 +195,8 @@ class Typer {
       p.storage = storage(v, w, policy);
       if (p.storage == Storage::low) c_.plan.home[v] = p.low;
     }
-    std::erase_if(c_.plan.weights, [](const WeightPlan& p) { return p.storage == Storage::as_is && p.stats.underflow == 0; });
+    std::erase_if(c_.plan.weights,
+                  [](const WeightPlan& p) { return p.storage == Storage::as_is && p.stats.underflow == 0; });
   }
 
   Storage storage(ValueId v, const Wants& w, lang::Level::Weights policy) const {
@@ -206,7 +210,8 @@ class Typer {
       }
       return Storage::low;
     }
-    if (c_.plan.kept[v] != 0 || w.two_lows || policy == lang::Level::Weights::keep || stored_fp32(v)) return Storage::as_is;
+    if (c_.plan.kept[v] != 0 || w.two_lows || policy == lang::Level::Weights::keep || stored_fp32(v))
+      return Storage::as_is;
     if (!w.original) return Storage::low;
     if (policy == lang::Level::Weights::low && w.original_denied) return Storage::low;
     if (w.low == ElemType::undefined) return Storage::as_is;
@@ -232,7 +237,8 @@ class Typer {
       for (const auto& role : c_.rules.operand_roles(m_.nodes[r.node].op)) {
         const bool stores = role.rule->action == lang::RoleAction::store_fp32 ||
                             (store_conflicts && role.rule->action == lang::RoleAction::keep_fp32);
-        if (stores && role.has(r.slot) && role.rule->when.holds(o.level, o.dtype) && c_.rules.scope_depth(role.rule->scope, r.node) >= 0) {
+        if (stores && role.has(r.slot) && role.rule->when.holds(o.level, o.dtype) &&
+            c_.rules.scope_depth(role.rule->scope, r.node) >= 0) {
           return true;
         }
       }

@@ -8,9 +8,9 @@
 
 namespace ampc {
 
-/// Calls `node(n)` for every node without bodies, operands before their readers. At a node with bodies, `flow(from, to)`
-/// is called from its operands to the bodies' formal inputs, then the bodies are walked, then `flow` is called from the
-/// bodies' outputs to its results, and `leave(n)` at last.
+/// Calls `node(n)` for every node without bodies, operands before their readers. At a node with bodies, `flow(from,
+/// to)` is called from its operands to the bodies' formal inputs, then the bodies are walked, then `flow` is called
+/// from the bodies' outputs to its results, and `leave(n)` at last.
 template <typename OnNode, typename OnFlow, typename OnLeave>
 void walk_forward(const Model& m, BlockId block, const OnNode& node, const OnFlow& flow, const OnLeave& leave) {
   for (NodeId n = m.blocks[block].first; n < m.blocks[block].last; ++n) {
