@@ -91,7 +91,7 @@ function(onnx_build prefix python jobs)
     set(launcher -DCMAKE_CXX_COMPILER_LAUNCHER=${ccache})
   endif()
   onnx_run("${work}" "${CMAKE_COMMAND}" -S "${work}/onnx-${onnx_version}" -B "${work}/build" ${onnx_options} ${launcher}
-           "-DCMAKE_INSTALL_PREFIX=${work}/prefix")
+           "-DCMAKE_CXX_FLAGS=-ffile-prefix-map=${work}/=" "-DCMAKE_INSTALL_PREFIX=${work}/prefix")
   onnx_run("${work}" "${CMAKE_COMMAND}" --build "${work}/build" --target install -j ${jobs})
   if(NOT EXISTS "${prefix}")
     file(RENAME "${work}/prefix" "${prefix}")

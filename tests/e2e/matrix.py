@@ -101,8 +101,16 @@ def tolerance(subject, mode):
     return request
 
 
+# onnxruntime's CPU runs Relu in fp32 and drops the cast to fp16 before it, in the main graph and not in the branch: y = -a + a
+# is then the rounding of a, where the model and the strict evaluator say 0.
+RUNTIME_ARTEFACTS = {("if_order_captured_value", "fp16", "keep"): {"numbers"}}
+
+
 def only_told(subject, mode):
     """Checks that this subject may miss in this mode."""
+    artefacts = RUNTIME_ARTEFACTS.get((subject.name, mode.dtype, mode.io))
+    if artefacts:
+        return artefacts
     return NUMBERS if mode.level == "O2" and (subject.real or subject.kind == "range") else set()
 
 

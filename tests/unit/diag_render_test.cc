@@ -100,12 +100,12 @@ TEST(Render, MarksOnlyTheFirstOfSeveralLines) {
   EXPECT_EQ(rendered(d, sources), "a.amp:1:5: error[AMPC0101]: m\n  1 | one two\n    |     ^^^\n");
 }
 
-TEST(Render, ColoursOnRequestAndHidesWarningsOnRequest) {
+TEST(Render, ColoursOnRequestAndHidesNotesOnRequest) {
   SourceMap sources;
   Diagnostics d;
   d.error("AMPC0001", "e");
-  d.warning("AMPC0002", "w");
-  EXPECT_EQ(rendered(d, sources, {.colour = true, .quiet_warnings = true}),
+  d.note("AMPC0002", "n");
+  EXPECT_EQ(rendered(d, sources, {.colour = true, .quiet_notes = true}),
             "\033[1;31merror[AMPC0001]:\033[0m \033[1me\033[0m\n");
 }
 

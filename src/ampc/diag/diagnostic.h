@@ -103,7 +103,7 @@ class Diagnostics {
 
 struct RenderOptions {
   bool colour = false;
-  bool quiet_warnings = false;  // errors only
+  bool quiet_notes = false;  // errors and warnings only
 };
 
 /// Writes diagnostics as a terminal shows them: `file:line:column: error[AMPC0012]: message`, the line, a caret, notes.

@@ -17,10 +17,12 @@ inline constexpr std::string_view kTypeClash = "AMPC1009";        // one type va
 inline constexpr std::string_view kExternalMissing = "AMPC1010";  // an external data file that is missing or too short
 inline constexpr std::string_view kExternalEscapes = "AMPC1011";  // an external path that leaves the model's folder
 inline constexpr std::string_view kBadTensor = "AMPC1012";        // a tensor whose bytes do not fit its shape
-inline constexpr std::string_view kUndeclared = "AMPC1013";       // an operator without schema (warning)
-inline constexpr std::string_view kUnknownType = "AMPC1014";      // a value whose type nothing tells (warning)
-inline constexpr std::string_view kOverflow = "AMPC1020";         // a weight that the low type cannot hold
-inline constexpr std::string_view kNoEffect = "AMPC1021";         // a rule that a schema overrules (R17)
+inline constexpr std::string_view kBadNode =
+    "AMPC1015";  // operands or attributes that the operator has not got, or needs
+inline constexpr std::string_view kUndeclared = "AMPC1013";   // an operator without schema (warning)
+inline constexpr std::string_view kUnknownType = "AMPC1014";  // a value whose type nothing tells (warning)
+inline constexpr std::string_view kOverflow = "AMPC1020";     // a weight that the low type cannot hold
+inline constexpr std::string_view kNoEffect = "AMPC1021";     // a rule that a schema overrules (R17)
 inline constexpr std::string_view kTiedRole = "AMPC1022";  // a role on an operand that the schema ties to others (R7)
 inline constexpr std::string_view kInputWeights = "AMPC1023";  // weights that are graph inputs too
 inline constexpr std::string_view kOpsetNote = "AMPC1024";     // nodes that a newer opset would free

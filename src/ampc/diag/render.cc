@@ -98,7 +98,7 @@ class Renderer {
 void render(std::ostream& out, const Diagnostics& diagnostics, const SourceMap& sources, const RenderOptions& options) {
   Renderer renderer(out, sources, options.colour);
   for (const Diagnostic* d : diagnostics.sorted(sources)) {
-    if (options.quiet_warnings && d->severity != Severity::error) continue;
+    if (options.quiet_notes && d->severity == Severity::note) continue;
     renderer.write(*d);
   }
 }

@@ -115,8 +115,8 @@ void Resolver::statement(const ast::Role& n, const ast::Statement& s, const Cont
         .fix("write 'exact', or 'exact from integers'");
     ok = false;
   }
-  if (n.results && n.action != RoleAction::keep_fp32) {
-    diagnostics_.error(codes::kBadValue, "a result can be kept in fp32, nothing else")
+  if (n.results && n.action != RoleAction::keep_fp32 && n.action != RoleAction::exact_from_integers) {
+    diagnostics_.error(codes::kBadValue, "a result can be kept in fp32 or be exact from integers, nothing else")
         .at(s.span)
         .fix("write 'keep fp32', or say it of an operand: 'arg'");
     ok = false;

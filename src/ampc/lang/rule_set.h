@@ -105,12 +105,14 @@ struct OpRule {
 };
 
 enum class RoleAction : std::uint8_t {
-  keep_fp32,            // R6: fp32 where the operator reads (or makes) it
-  store_fp32,           // R7: fp32 on disk, cast at use
-  exact,                // R33: whatever computes this operand stays fp32 (Resize scales)
-  exact_from_integers,  // R33: stays fp32 as far back as it is computed from integers alone (Sin, Cos of positions)
-  saturate,             // R25: a bound that only limits; a value beyond low's range becomes low's largest
-  factor,               // R25: the result is as small as this operand: what a factor of 1e-9 makes is held in fp32 too
+  keep_fp32,   // R6: fp32 where the operator reads (or makes) it
+  store_fp32,  // R7: fp32 on disk, cast at use
+  exact,       // R33: whatever computes this operand stays fp32 (Resize scales)
+  // R33: of an operand, stays fp32 as far back as it is computed from integers alone (Sin, Cos of positions); of a
+  // result, its elements are such integers themselves (Range, CumSum).
+  exact_from_integers,
+  saturate,  // R25: a bound that only limits; a value beyond low's range becomes low's largest
+  factor,    // R25: the result is as small as this operand: what a factor of 1e-9 makes is held in fp32 too
 };
 
 struct RoleRule {

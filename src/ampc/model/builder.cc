@@ -83,7 +83,7 @@ class Builder {
   }
 
   void declare(ValueId v, const onnx::ValueInfoProto& info) {
-    if (!info.has_type()) return;
+    if (!info.has_type() || info.type().value_case() == onnx::TypeProto::VALUE_NOT_SET) return;
     Value& value = m_.values[v];
     value.declared = &info.type();
     if (info.type().has_tensor_type()) {

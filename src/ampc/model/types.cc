@@ -33,8 +33,26 @@ class Inference {
     }
     const Op& op = m_.op_of(n);
     if (op.signature == nullptr) return;  // a typed wall: value_info tells, or nothing does
+    check(n, *op.signature);
     bind(n, *op.signature);
     results(n, *op.signature);
+  }
+
+  /// What a schema asks of any node.
+  void check(NodeId n, const Signature& s) {
+    const auto operands = m_.operands_of(n);
+    const auto op = [&] { return fmt::format("{}-{}", s.name, s.since_version); };
+    if (!operands.empty() && s.input(operands.size() - 1) == nullptr) {
+      diagnostics_
+          .error(codes::kBadNode,
+                 fmt::format("{} takes {} operands at most, the node has {}", op(), s.inputs.size(), operands.size()))
+          .in(m_.where(n));
+    }
+    for (const AttrFormal& a : s.attributes) {
+      if (a.required && m_.attribute(n, a.name) == nullptr) {
+        diagnostics_.error(codes::kBadNode, fmt::format("{} needs the attribute '{}'", op(), a.name)).in(m_.where(n));
+      }
+    }
   }
 
   /// Types of a body's formal inputs that the body does not declare: those of the node's operands.
@@ -58,7 +76,7 @@ class Inference {
         if (results[i] == kNone) continue;
         Value& r = m_.values[results[i]];
         const Value& o = m_.values[outputs[i + skip]];
-        if (r.declared == nullptr && r.type == ElemType::undefined) {
+        if (r.tensor && r.type == ElemType::undefined) {
           // SequenceMap's results are sequences of what its body makes; its schema says that no tensor stands there.
           const Signature* s = m_.op_of(n).signature;
           const Formal* f = s == nullptr ? nullptr : s->output(i);
@@ -105,8 +123,7 @@ class Inference {
         continue;
       Value& v = m_.values[operands[i]];
       const ValueId slot = bound_[static_cast<std::size_t>(f->type_var)];
-      if (v.tensor && v.type == ElemType::undefined && v.declared == nullptr && slot != kNone)
-        v.type = m_.values[slot].type;
+      if (v.tensor && v.type == ElemType::undefined && slot != kNone) v.type = m_.values[slot].type;
     }
   }
 

@@ -106,8 +106,12 @@ class Classifier {
     if (unknown != kNone) return end(d, Choice::leave, Reason::unknown_type, {}, unknown);
     if (!fp32) return end(d, Choice::leave, Reason::no_float);
     if (fp64) return end(d, Choice::leave, Reason::double_operand);
-    if (typed_results && !bound_results && !left_by_rule(n, d)) end(d, Choice::leave, Reason::attribute_type);
-    if (typed_results && !bound_results) return true;
+    if (typed_results && !bound_results) {
+      const lang::OpRule* list = best_list(n, c_.rules.options(n));
+      if (list != nullptr && list->verdict == lang::Verdict::deny)
+        return end(d, Choice::leave, Reason::left_by_rule, list->span);
+      return left_by_rule(n, d) || end(d, Choice::leave, Reason::attribute_type);
+    }
     return false;
   }
 
@@ -221,11 +225,15 @@ class Classifier {
       return;
     }
     const std::string& name = m_.nodes[n].proto->name();
+    // Of two that match, `keep fp32` wins: nothing depends on how a pattern is spelt.
+    const lang::NodeRule* named = nullptr;
     for (const auto& r : c_.rules.rules().nodes) {
-      if (!name.empty() && c_.rules.scope_depth(r.scope, n) >= 0 && r.pattern.matches(name)) {
-        end(d, r.low ? Choice::low : Choice::fp32, Reason::node_rule, r.span);
-        return;
-      }
+      if (name.empty() || c_.rules.scope_depth(r.scope, n) < 0 || !r.pattern.matches(name)) continue;
+      if (named == nullptr || (named->low && !r.low)) named = &r;
+    }
+    if (named != nullptr) {
+      end(d, named->low ? Choice::low : Choice::fp32, Reason::node_rule, named->span);
+      return;
     }
     const lang::OpRule* list = best_list(n, o);
     if (list != nullptr && list->verdict == lang::Verdict::deny) {
@@ -295,7 +303,7 @@ void Classifier::report_tied() const {
                 fmt::format("{}-{} binds the kept operands and the others to one type: {} {} in fp32 as a whole",
                             op.name, op.signature->since_version, t.count, t.count == 1 ? "node stays" : "nodes stay"))
         .at(t.rule->span, "this role")
-        .fix("`store fp32` keeps the weights in fp32 on disk and lets the node run low");
+        .fix("`on conflict store` keeps the weights in fp32 on disk and lets the nodes run low");
   }
 }
 

@@ -3,6 +3,7 @@
 // Forward: which fp32 values are computed from integers alone. Such a value stays fp32 up to the first operator on an
 // allow list, and beyond that where it ends in an exact operand (Sin of a rotary position) or in a Cast to integer (a
 // shape). Backward: whatever computes an operand with the role `exact` (the scales of a Resize) stays fp32.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -21,6 +22,7 @@ enum class Source : std::uint8_t {
   constant,  // weights, creators, small integers: exact in the low type, or a matter of R25
   near,      // from integers of unknown size, by no operator on an allow list
   far,       // from integers of unknown size, through one
+  mixed,     // from both, by no operator on an allow list: exact only on the way to an integer or an exact operand
   data,      // from what the model is given in floating point
 };
 
@@ -36,8 +38,11 @@ class Exactness {
     }
     walk_forward(
         m_, 0, [&](NodeId n) { forward(n); }, [&](ValueId from, ValueId to) { source_[to] = source_[from]; });
+    seen_.assign(m_.values.size(), 0);
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
-      if (is_near(n)) hold(n, Reason::position, kNone);
+      if (!is_near(n) && !(counts_here(n))) continue;
+      hold(n, Reason::position, kNone);
+      need_operands(n, Reason::position, false);
     }
     sinks();
     backward();
@@ -54,6 +59,17 @@ class Exactness {
   bool role(NodeId n, std::size_t slot, lang::RoleAction action) const {
     for (const auto& r : c_.rules.operand_roles(m_.nodes[n].op)) {
       if (r.rule->action == action && r.has(slot)) return true;
+    }
+    return false;
+  }
+
+  /// What it makes are integers of unknown size, though no operand is: Range, and CumSum of ones.
+  bool counts(NodeId n) const {
+    for (const auto& r : c_.rules.result_roles(m_.nodes[n].op)) {
+      if (r.rule->action != lang::RoleAction::exact_from_integers) continue;
+      const auto operands = m_.operands_of(n);
+      return std::none_of(operands.begin(), operands.end(),
+                          [&](ValueId v) { return v != kNone && floating(v) && source_[v] == Source::data; });
     }
     return false;
   }
@@ -89,7 +105,8 @@ class Exactness {
   }
 
   void forward(NodeId n) {
-    const Source s = source_of(n);
+    Source s = source_of(n);
+    if (s != Source::far && counts(n)) s = Source::near;
     for (const ValueId v : m_.results_of(n)) {
       if (v != kNone) source_[v] = s;
     }
@@ -107,7 +124,7 @@ class Exactness {
       return source_[operands[0]];
     }
     if (c_.plan.nodes[n].reason == Reason::attribute_type) return Source::constant;
-    bool any_float = false, near = false, far = false, varies = false;
+    bool any_float = false, near = false, far = false, varies = false, mixed = false, data = false;
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
       const ValueId v = operands[slot];
       if (v == kNone) continue;
@@ -116,23 +133,23 @@ class Exactness {
         continue;
       }
       any_float = true;
-      if (source_[v] == Source::data) return Source::data;
+      data |= source_[v] == Source::data;
+      mixed |= source_[v] == Source::mixed;
       if (tainted(v) && role(n, slot, lang::RoleAction::exact_from_integers)) return Source::constant;
       near |= source_[v] == Source::near;
       far |= source_[v] == Source::far;
     }
+    if (mixed || data) return (mixed || near) && !c_.plan.nodes[n].listed_allow ? Source::mixed : Source::data;
     if (near || far) return far || c_.plan.nodes[n].listed_allow ? Source::far : Source::near;
     return any_float && !varies ? Source::constant : Source::data;
   }
 
+  /// Reads integers of unknown size, and is no operator of an allow list: 70000 is no fp16 number, whatever it divides.
   bool is_near(NodeId n) const {
-    bool near = false;
-    for (const ValueId v : m_.operands_of(n)) {
-      if (v == kNone || !floating(v)) continue;
-      if (source_[v] == Source::data || source_[v] == Source::far) return false;
-      near |= source_[v] == Source::near;
-    }
-    return near && !c_.plan.nodes[n].listed_allow;
+    if (c_.plan.nodes[n].listed_allow) return false;
+    const auto operands = m_.operands_of(n);
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](ValueId v) { return v != kNone && floating(v) && source_[v] == Source::near; });
   }
 
   void hold(NodeId n, Reason reason, ValueId v) {
@@ -148,7 +165,7 @@ class Exactness {
   };
 
   void need(ValueId v, Reason reason, bool whatever) {
-    if (!fp32(v) || (!whatever && !tainted(v))) return;
+    if (!fp32(v) || (!whatever && source_[v] == Source::data)) return;
     std::uint8_t& seen = seen_[v];
     const std::uint8_t bit = whatever ? 2 : 1;
     if ((seen & bit) != 0) return;
@@ -156,14 +173,28 @@ class Exactness {
     work_.push_back({v, reason, whatever});
   }
 
+  /// A node that makes positions out of none, as `counts` says.
+  bool counts_here(NodeId n) const {
+    const auto results = m_.results_of(n);
+    return counts(n) && !results.empty() && results[0] != kNone && fp32(results[0]) &&
+           source_[results[0]] == Source::near;
+  }
+
+  /// What stands beside a position in the arithmetic is as much of the result: frequencies are computed exactly too.
+  void need_operands(NodeId n, Reason reason, bool whatever) {
+    for (const ValueId v : m_.operands_of(n)) {
+      if (v != kNone) need(v, reason, whatever);
+    }
+  }
+
   void sinks() {
-    seen_.assign(m_.values.size(), 0);
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
       const auto operands = m_.operands_of(n);
       if (m_.op_of(n).is_cast) {
         const auto results = m_.results_of(n);
-        if (!operands.empty() && operands[0] != kNone && !results.empty() && results[0] != kNone &&
-            is_integer(m_.values[results[0]].type)) {
+        if (!operands.empty() && operands[0] != kNone &&
+            (tainted(operands[0]) || source_[operands[0]] == Source::mixed) && !results.empty() &&
+            results[0] != kNone && is_integer(m_.values[results[0]].type)) {
           need(operands[0], Reason::shape_arithmetic, false);
         }
         continue;
@@ -172,22 +203,23 @@ class Exactness {
         if (operands[slot] == kNone) continue;
         if (role(n, slot, lang::RoleAction::exact)) {
           need(operands[slot], Reason::exact_operand, true);
-          hold_operand(n, slot);
-        } else if (role(n, slot, lang::RoleAction::exact_from_integers) && tainted(operands[slot])) {
+          hold_operand(n, slot, Reason::exact_operand);
+        } else if (role(n, slot, lang::RoleAction::exact_from_integers) &&
+                   (tainted(operands[slot]) || source_[operands[slot]] == Source::mixed)) {
           need(operands[slot], Reason::position, false);
-          hold_operand(n, slot);
+          hold_operand(n, slot, Reason::position);
         }
       }
     }
   }
 
   /// The reader itself reads the exact value as it is.
-  void hold_operand(NodeId n, std::size_t slot) {
+  void hold_operand(NodeId n, std::size_t slot, Reason reason) {
     Decision& d = c_.plan.nodes[n];
     const int var = operand_var(m_.op_of(n), slot);
     if (!has_var(d.vars, var)) return;
     d.vars &= ~(1U << static_cast<unsigned>(var));
-    if (d.vars == 0) hold(n, Reason::position, m_.operands_of(n)[slot]);
+    if (d.vars == 0) hold(n, reason, m_.operands_of(n)[slot]);
   }
 
   void backward() {
@@ -199,16 +231,8 @@ class Exactness {
       for (const BlockId b : m_.bodies_of(n)) {
         for (const ValueId v : m_.blocks[b].outputs) need(v, item.reason, item.whatever);
       }
-      if (m_.op_of(n).is_cast) {
-        for (const ValueId v : m_.operands_of(n)) {
-          if (v != kNone) need(v, item.reason, item.whatever);
-        }
-        continue;
-      }
-      hold(n, item.reason, item.value);
-      for (const ValueId v : m_.operands_of(n)) {
-        if (v != kNone) need(v, item.reason, item.whatever);
-      }
+      if (!m_.op_of(n).is_cast) hold(n, item.reason, item.value);
+      need_operands(n, item.reason, item.whatever);
     }
   }
 

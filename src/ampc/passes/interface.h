@@ -16,8 +16,11 @@ class Interface {
     if (!value.tensor || value.type != ElemType::float32) return value.type;
     if (value.graph_input && c_.plan.kept[v] != 0) return value.type;  // a default that would change
     lang::Io io = c_.rules.settings().io.value_or(lang::Io::keep);
+    bool named = false;
     for (const auto& r : c_.rules.rules().io) {
-      if (r.pattern.matches(value.name)) io = r.io;
+      if (!r.pattern.matches(value.name)) continue;
+      if (!named || r.io == lang::Io::keep) io = r.io;  // of two that match, `keep` wins
+      named = true;
     }
     return io == lang::Io::low && c_.plan.any_low ? c_.plan.low : value.type;
   }

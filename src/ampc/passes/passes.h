@@ -29,6 +29,8 @@ void settle(const PassContext& c);
 /// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights
 /// (R24).
 void type_values(const PassContext& c);
+/// Rules of names that match nothing in this model.
+void report_unused(const PassContext& c);
 /// R18, R19, R21, R23: casts, each once and where it dominates its readers.
 void place_casts(const PassContext& c);
 

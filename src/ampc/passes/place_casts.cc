@@ -94,7 +94,10 @@ class Placer {
       if (list[slot] == kNone || !m_.values[list[slot]].tensor) continue;
       const Access a = operand_access(m_, plan_, n, slot);
       const std::uint32_t at = m_.nodes[n].operand_begin + slot;
-      const ElemType want = a.any ? plan_.home[list[slot]] : a.type;
+      ElemType want = a.any ? plan_.home[list[slot]] : a.type;
+      // A cast of the model's own to what the value is given out as reads that: the same cast twice would say no more.
+      if (m_.op_of(n).is_cast && castable(required_[list[slot]]) && makes(n, required_[list[slot]]))
+        want = required_[list[slot]];
       const ValueId v = resolve(list[slot], want);
       plan_.operand_values[at] = v;
       if (castable(want) && castable(plan_.home[v]) && plan_.home[v] != want) {

@@ -42,7 +42,7 @@ std::string_view reason_text(Reason r) {
     case Reason::overflow:
       return "reads a weight that the low type cannot hold";
     case Reason::underflow:
-      return "reads a small constant that would vanish";
+      return "reads a small constant that would vanish or be subnormal";
     case Reason::range_operand:
       return "reads what is computed from a value that the low type cannot hold";
     case Reason::exact_operand:
@@ -53,6 +53,8 @@ std::string_view reason_text(Reason r) {
       return "positions computed from integers";
     case Reason::tensor_rule:
       return "a tensor rule";
+    case Reason::weight_rule:
+      return "reads what a weight rule keeps";
     case Reason::outside_guard:
       return "in no guarded scope";
     case Reason::node_rule:
@@ -63,6 +65,8 @@ std::string_view reason_text(Reason r) {
       return "allow";
     case Reason::follow_none:
       return "follow: no operand decides";
+    case Reason::readers_fp32:
+      return "follow: no operand decides, and every reader is fp32";
     case Reason::follow_low:
       return "follow: low operands";
     case Reason::follow_fp32:
@@ -101,6 +105,7 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   plan.low = rules.model_options().dtype;
   const Readers readers(model);
   const PassContext c{model, rules, readers, diagnostics, plan};
+  passes::report_unused(c);
   passes::classify(c);
   passes::guard_ranges(c);
   passes::keep_exact(c);

@@ -46,13 +46,15 @@ enum class Reason : std::uint8_t {
   shape_arithmetic,    // R33
   position,            // R33
   tensor_rule,
+  weight_rule,
   outside_guard,
   node_rule,
   deny,
   allow,
-  follow_none,  // no operand decides: low
-  follow_low,   // every deciding operand is low
-  follow_fp32,  // an operand is made in fp32
+  follow_none,   // no operand decides: low
+  readers_fp32,  // no operand decides, and every reader is fp32
+  follow_low,    // every deciding operand is low
+  follow_fp32,   // an operand is made in fp32
   promote_low,
   promote_fp32,
   level_default,

@@ -140,15 +140,31 @@ bool compare(const T& a, const T& b, Predicate::Op op) {
 
 }  // namespace
 
-bool holds(const Predicate& p, const Model& m, NodeId n) {
-  const auto part = [&](const Predicate& q) { return holds(q, m, n); };
+namespace {
+
+/// Holds, does not hold, or nothing tells: then neither does its negation.
+std::optional<bool> truth(const Predicate& p, const Model& m, NodeId n) {
   switch (p.kind) {
     case Predicate::Kind::all:
-      return std::all_of(p.parts.begin(), p.parts.end(), part);
-    case Predicate::Kind::any:
-      return std::any_of(p.parts.begin(), p.parts.end(), part);
-    case Predicate::Kind::none_of:
-      return std::none_of(p.parts.begin(), p.parts.end(), part);
+    case Predicate::Kind::any: {
+      const bool decisive = p.kind == Predicate::Kind::any;
+      bool open = false;
+      for (const Predicate& part : p.parts) {
+        const auto t = truth(part, m, n);
+        if (t == decisive) return decisive;
+        open |= !t;
+      }
+      return open ? std::nullopt : std::optional(!decisive);
+    }
+    case Predicate::Kind::none_of: {
+      bool open = false;
+      for (const Predicate& part : p.parts) {
+        const auto t = truth(part, m, n);
+        if (t == true) return false;
+        open |= !t;
+      }
+      return open ? std::nullopt : std::optional(true);
+    }
     case Predicate::Kind::is_given:
       return operand_at(p.operand, m, n) != kNone;
     case Predicate::Kind::is_weight:
@@ -165,10 +181,14 @@ bool holds(const Predicate& p, const Model& m, NodeId n) {
   }
   const Answer a = evaluate(p.left, m, n);
   const Answer b = evaluate(p.right, m, n);
-  if (a.index() != b.index() || std::holds_alternative<std::monostate>(a)) return false;
+  if (a.index() != b.index() || std::holds_alternative<std::monostate>(a)) return std::nullopt;
   if (const auto* x = std::get_if<double>(&a)) return compare(*x, std::get<double>(b), p.op);
   if (const auto* x = std::get_if<std::string>(&a)) return compare(*x, std::get<std::string>(b), p.op);
   return compare(std::get<ValueId>(a), std::get<ValueId>(b), p.op);
 }
+
+}  // namespace
+
+bool holds(const Predicate& p, const Model& m, NodeId n) { return truth(p, m, n) == true; }
 
 }  // namespace ampc

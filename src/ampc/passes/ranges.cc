@@ -3,6 +3,7 @@
 // Weights that a low node would read are measured. One that overflows, or a small one that would vanish, stays fp32:
 // the type variable that reads it is not lowered there, and what is computed from it stays fp32 as long as it may be as
 // large (a mask of -3.4e38 that is added to scores, up to the softmax).
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -34,6 +35,7 @@ double smallest_normal(ElemType low) { return low == ElemType::float16 ? 0x1p-14
 
 struct Measured {
   weights::Stats stats;
+  bool vanishes = false;  // … wholly: zero, or off by more than the fraction above
   bool overflow = false;
   bool lost = false;  // a small constant that would vanish
   bool huge = false;  // finite values beyond the low type, whoever reads them
@@ -53,6 +55,7 @@ class Ranges {
     for (std::size_t i = 0; i < candidates_.size(); ++i) settle(candidates_[i], measured[i]);
     creators();
     attributes();
+    hold_epsilons();
     spread();
   }
 
@@ -103,11 +106,11 @@ class Ranges {
     out.stats = weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), count);
     out.huge = out.stats.overflow != 0;
     out.overflow = out.huge;
-    if (count <= kSmall) out.lost = small_and_lost(bytes, count, candidate.low, out.stats.absmax);
+    if (count <= kSmall) look_closely(out, bytes, count, candidate.low);
     return out;
   }
 
-  static bool small_and_lost(wire::Bytes bytes, std::uint64_t count, ElemType low, double absmax) {
+  static void look_closely(Measured& out, wire::Bytes bytes, std::uint64_t count, ElemType low) {
     for (std::uint64_t i = 0; i < count; ++i) {
       float x = 0;
       std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
@@ -118,15 +121,19 @@ class Ranges {
       const bool off = std::fabs(kept - value) > kLostFraction * value;
       // Beside much larger ones a tiny element is noise; alone it is an epsilon or a scale, and then subnormal is too
       // coarse.
-      if (count == 1 ? off || kept < smallest_normal(low) : off && value >= kInsignificant * absmax) return true;
+      out.vanishes |= off && value >= kInsignificant * out.stats.absmax;
+      out.lost |= out.vanishes || (count == 1 && kept < smallest_normal(low));
     }
-    return false;
   }
 
   const lang::WeightRule* weight_rule(const Candidate& candidate, const weights::Stats& s) const {
     const Value& v = m_.values[candidate.value];
     for (const auto& r : c_.rules.rules().weights) {
       if (r.pattern && !r.pattern->matches(v.name)) continue;
+      const auto readers = c_.readers.of(candidate.value);
+      if (std::none_of(readers.begin(), readers.end(),
+                       [&](const Reader& at) { return c_.rules.scope_depth(r.scope, at.node) >= 0; }))
+        continue;
       if (!r.measure) return &r;
       const double count = std::max<double>(1, static_cast<double>(s.count));
       double x = 0;
@@ -171,7 +178,7 @@ class Ranges {
     bool keep = false;
     Reason reason = Reason::overflow;
     const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
-    Span rule;
+    const lang::WeightRule* rule = nullptr;
     if (candidate.wanted && measured.overflow) keep = overflows(candidate, measured, plan);
     if (!keep && candidate.wanted && measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) {
       keep = true;
@@ -179,13 +186,13 @@ class Ranges {
     }
     if (const auto* r = candidate.wanted && !keep ? weight_rule(candidate, measured.stats) : nullptr) {
       keep = true;
-      reason = Reason::tensor_rule;
-      rule = r->span;
+      reason = Reason::weight_rule;
+      rule = r;
     }
     const bool cannot_hold = measured.overflow && !plan.clamp && policy == lang::Overflow::keep;
     if (keep || cannot_hold) c_.plan.kept[v] = 1;
     if (keep) hold_readers(candidate, reason, rule);
-    if (measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) vanishing(v);
+    if (measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) vanishing(v, measured.vanishes);
     // A bound that only limits makes nothing large; nor does a value that was clamped.
     if (measured.huge && !plan.clamp && policy == lang::Overflow::keep) odd_[v] = 1;
     if (candidate.wanted) c_.plan.weights.push_back(plan);
@@ -242,24 +249,49 @@ class Ranges {
     return true;
   }
 
-  void hold_readers(const Candidate& candidate, Reason reason, const Span& rule) {
+  void hold_readers(const Candidate& candidate, Reason reason, const lang::WeightRule* rule) {
     for (const Reader& r : c_.readers.of(candidate.value)) {
-      if (!reads_low(r)) continue;
+      if (!reads_low(r) || (rule != nullptr && c_.rules.scope_depth(rule->scope, r.node) < 0)) continue;
       Decision& d = c_.plan.nodes[r.node];
       const int var = operand_var(m_.op_of(r.node), r.slot);
       d.vars &= ~(1U << static_cast<unsigned>(var));
       if (d.vars == 0) {
-        overrule(d, reason, candidate.value, rule);
+        overrule(d, reason, candidate.value, rule == nullptr ? Span{} : rule->span);
       }
     }
   }
 
-  /// What a vanishing factor makes may vanish as well.
-  void vanishing(ValueId v) {
+  /// What a vanishing factor makes may vanish as well, and so on. What an epsilon is added to may be no more than the
+  /// epsilon, so the next node must not lose it; a root or a quotient then brings it back into range.
+  void vanishing(ValueId v, bool wholly) {
     for (const Reader& r : c_.readers.of(v)) {
-      if (!has_role(r, lang::RoleAction::factor)) continue;
+      const bool factor = has_role(r, lang::RoleAction::factor);
       for (const ValueId result : m_.results_of(r.node)) {
-        if (result != kNone && m_.values[result].type == ElemType::float32) odd_[result] = 1;
+        if (result == kNone || m_.values[result].type != ElemType::float32) continue;
+        if (factor) odd_[result] = 1;
+        if (!factor && wholly && !c_.rules.bounded(m_.nodes[r.node].op)) epsilons_.push_back(result);
+      }
+    }
+  }
+
+  /// Through what only moves it or takes its root, up to the node that joins it with something else.
+  void hold_epsilons() {
+    while (!epsilons_.empty()) {
+      const ValueId v = epsilons_.back();
+      epsilons_.pop_back();
+      for (const Reader& r : c_.readers.of(v)) {
+        Decision& d = c_.plan.nodes[r.node];
+        if (!reads_low(r)) continue;
+        d.vars &= ~(1U << static_cast<unsigned>(operand_var(m_.op_of(r.node), r.slot)));
+        if (d.vars != 0) continue;
+        overrule(d, Reason::range_operand, v);
+        std::size_t floats = 0;
+        for (const ValueId operand : m_.operands_of(r.node))
+          floats += operand != kNone && m_.values[operand].type == ElemType::float32 ? 1U : 0U;
+        if (floats > 1 || d.listed_allow || c_.rules.bounded(m_.nodes[r.node].op)) continue;
+        for (const ValueId result : m_.results_of(r.node)) {
+          if (result != kNone && m_.values[result].type == ElemType::float32) epsilons_.push_back(result);
+        }
       }
     }
   }
@@ -334,6 +366,7 @@ class Ranges {
   const PassContext& c_;
   const Model& m_;
   std::vector<Candidate> candidates_;
+  std::vector<ValueId> epsilons_;  // results that may be no larger than a constant that vanishes
   std::vector<std::uint8_t>
       odd_;  // by ValueId: may be beyond what the low type holds, or so small that it vanishes there
 };

@@ -135,21 +135,29 @@ void RuleIndex::bind_scopes(const Model& m) {
       scope_of_[n] = at->second;
     }
     if (!rules_.guards.empty()) {
-      const std::string& name = m.nodes[n].proto->name();
-      bool in = owner != kNone && guards_[owner] != 0;
-      for (const auto& g : rules_.guards) {
-        if (in) break;
-        in = g.pattern.matches(name) || (!path.empty() && g.pattern.matches(path));
-        // A guard is most often the name of one module somewhere on the path.
-        for (std::size_t begin = 0; !in && begin < path.size();) {
-          const std::size_t end = std::min(path.find('/', begin), path.size());
-          in = g.pattern.matches(path.substr(begin, end - begin));
-          begin = end + 1;
-        }
-      }
+      const bool in = (owner != kNone && guards_[owner] != 0) ||
+                      std::any_of(rules_.guards.begin(), rules_.guards.end(),
+                                  [&](const lang::GuardRule& g) { return guard_matches(m, g, n); });
       guards_[n] = in ? 1 : 0;
     }
   }
+}
+
+bool RuleIndex::guard_matches(const Model& m, const lang::GuardRule& guard, NodeId n) const {
+  const std::string path = path_of(m, n);
+  if (guard.pattern.matches(m.nodes[n].proto->name()) || (!path.empty() && guard.pattern.matches(path))) return true;
+  // A guard is most often the name of one module somewhere on the path.
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (guard.pattern.matches(path.substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+bool RuleIndex::scope_used(lang::ScopeId scope) const {
+  return std::any_of(scope_sets_.begin(), scope_sets_.end(),
+                     [&](const auto& set) { return std::find(set.begin(), set.end(), scope) != set.end(); });
 }
 
 Options RuleIndex::merge(const std::vector<lang::ScopeId>& scopes) const {

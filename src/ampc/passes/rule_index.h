@@ -46,6 +46,9 @@ class RuleIndex {
   /// How deep the rule's scope is among those that hold at `n`; -1 where it does not hold there.
   int scope_depth(lang::ScopeId scope, NodeId n) const;
   bool guarded(NodeId n) const { return guards_.empty() || guards_[n] != 0; }
+  bool guard_matches(const Model& m, const lang::GuardRule& guard, NodeId n) const;
+  /// Whether some node is in the scope.
+  bool scope_used(lang::ScopeId scope) const;
   bool has_guards() const { return !rules_.guards.empty(); }
 
   /// The node's scope: metadata_props of exporters, else the path part of its name.

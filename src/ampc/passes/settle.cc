@@ -22,10 +22,32 @@ class Settler {
           d.promote ? promote(n, d) : follow(n, d);
         },
         [](ValueId, ValueId) {}, [&](NodeId n) { join_branches(n); });
+    ask_readers();
   }
 
  private:
   enum class Made : std::uint8_t { undecided, low, fp32 };
+
+  /// A node that no operand decides went low (R14). Where every reader turned out fp32 it would be cast for and cast
+  /// back, and round what the model is given to no end.
+  void ask_readers() {
+    for (NodeId n = static_cast<NodeId>(m_.nodes.size()); n-- > 0;) {
+      Decision& d = c_.plan.nodes[n];
+      if (d.reason != Reason::follow_none || d.choice != Choice::low) continue;
+      bool read = false, low = false;
+      for (const ValueId v : m_.results_of(n)) {
+        if (v == kNone || m_.values[v].type != ElemType::float32) continue;
+        low |= c_.readers.given_out(v);
+        for (const Reader& r : c_.readers.of(v)) {
+          read = true;
+          const Decision& reader = c_.plan.nodes[r.node];
+          low |= reader.choice == Choice::low && operand_lowers(m_, reader, r.node, r.slot);
+          low |= m_.op_of(r.node).is_cast || takes_as_it_comes(m_.op_of(r.node), r.slot);
+        }
+      }
+      if (read && !low) set(d, Choice::fp32, Reason::readers_fp32, kNone);
+    }
+  }
 
   /// R19: a result that every branch makes low is low; the interface of a body that may repeat keeps its types.
   void join_branches(NodeId n) {

@@ -1,0 +1,108 @@
+// Rules of names that match nothing in this model: a misspelt scope would otherwise be silence, a misspelt guard a
+// model that is fp32 throughout.
+#include <functional>
+
+#include <fmt/format.h>
+#include "onnx/onnx_pb.h"
+
+#include "ampc/diag/model_codes.h"
+#include "ampc/diag/suggest.h"
+#include "ampc/passes/passes.h"
+
+namespace ampc::passes {
+namespace {
+
+constexpr std::size_t kEnoughNames = 20000;  // beyond this a near miss is not looked for
+
+class Unused {
+ public:
+  explicit Unused(const PassContext& c) : c_(c), m_(c.model) {}
+
+  void run() {
+    const auto& rules = c_.rules.rules();
+    for (lang::ScopeId s = 1; s < rules.scopes.size(); ++s) scope(s);
+    for (const auto& g : rules.guards) {
+      by_node(g.pattern, g.span, "guard", [&](NodeId n) { return c_.rules.guard_matches(m_, g, n); });
+    }
+    for (const auto& r : rules.nodes) {
+      by_node(r.pattern, r.span, "node", [&](NodeId n) { return r.pattern.matches(m_.nodes[n].proto->name()); });
+    }
+    for (const auto& r : rules.tensors) by_value(r.pattern, r.span, "tensor", false);
+    for (const auto& r : rules.io) by_value(r.pattern, r.span, "io", true);
+    for (const auto& r : rules.weights) {
+      if (r.pattern) by_value(*r.pattern, r.span, "weight", false);
+    }
+  }
+
+ private:
+  void scope(lang::ScopeId s) {
+    const lang::Scope& scope = c_.rules.rules().scopes[s];
+    if (c_.rules.scope_used(s)) return;
+    // A scope inside one that matches nothing says nothing new.
+    if (scope.parent != lang::kWholeModel && !c_.rules.scope_used(scope.parent)) return;
+    auto& d = c_.diagnostics.warning(codes::kUnusedRule, "this matches no node of the model").at(scope.span);
+    if (!scope.block.empty()) {
+      std::vector<std::string> blocks;
+      for (const Block& b : m_.blocks) blocks.push_back(b.path);
+      if (auto help = did_you_mean(scope.block, blocks); !help.empty()) d.fix(std::move(help));
+    } else if (!scope.patterns.empty()) {
+      near(d, scope.patterns.front(), node_names());
+    }
+  }
+
+  void by_node(const lang::NamePattern& p, const Span& span, std::string_view what,
+               const std::function<bool(NodeId)>& matches) {
+    for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+      if (matches(n)) return;
+    }
+    auto& d = c_.diagnostics.warning(codes::kUnusedRule, fmt::format("this {} rule matches nothing in the model", what))
+                  .at(span);
+    near(d, p, node_names());
+    if (what == "guard") d.note("nodes outside of every guard stay in fp32");
+  }
+
+  void by_value(const lang::NamePattern& p, const Span& span, std::string_view what, bool interface_only) {
+    std::vector<std::string_view> names;
+    const auto look = [&](ValueId v) {
+      if (p.matches(m_.values[v].name)) return true;
+      if (names.size() < kEnoughNames) names.push_back(m_.values[v].name);
+      return false;
+    };
+    if (interface_only) {
+      for (const auto* list : {&m_.blocks[0].inputs, &m_.blocks[0].outputs}) {
+        for (const ValueId v : *list) {
+          if (look(v)) return;
+        }
+      }
+    } else {
+      for (ValueId v = 0; v < m_.values.size(); ++v) {
+        if (look(v)) return;
+      }
+    }
+    near(c_.diagnostics.warning(codes::kUnusedRule, fmt::format("this {} rule matches nothing in the model", what))
+             .at(span),
+         p, names);
+  }
+
+  std::vector<std::string_view> node_names() const {
+    std::vector<std::string_view> names;
+    for (const Node& n : m_.nodes) {
+      if (names.size() < kEnoughNames) names.emplace_back(n.proto->name());
+    }
+    return names;
+  }
+
+  static void near(Diagnostic& d, const lang::NamePattern& p, const std::vector<std::string_view>& names) {
+    if (p.is_regex()) return;
+    if (auto help = did_you_mean(p.text(), names); !help.empty()) d.fix(std::move(help));
+  }
+
+  const PassContext& c_;
+  const Model& m_;
+};
+
+}  // namespace
+
+void report_unused(const PassContext& c) { Unused(c).run(); }
+
+}  // namespace ampc::passes
