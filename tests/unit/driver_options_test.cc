@@ -1,0 +1,130 @@
+#include "ampc/driver/options.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ampc/driver/driver.h"
+
+namespace ampc::driver {
+namespace {
+
+struct Outcome {
+  std::optional<Options> options;
+  std::string out, err;
+  int exit = -1;
+};
+
+Outcome parse(const std::vector<std::string>& args) {
+  std::ostringstream out, err;
+  Outcome o;
+  o.options = parse_options(args, out, err, o.exit);
+  o.out = out.str();
+  o.err = err.str();
+  return o;
+}
+
+TEST(Options, AreWhatTheyWereGiven) {
+  const Outcome o = parse({"r.amp", "m.onnx", "-o", "out", "--dtype", "bf16", "--level",   "O2", "--no-promote",
+                           "-I",    "a",      "-I", "b",   "--io",    "low",  "--depfile", "d",  "--write-if-changed",
+                           "-j",    "3",      "-q"});
+  ASSERT_TRUE(o.options.has_value()) << o.err;
+  EXPECT_EQ(o.options->rules, "r.amp");
+  EXPECT_EQ(o.options->model, "m.onnx");
+  EXPECT_EQ(o.options->output, "out");
+  EXPECT_EQ(o.options->dtype, ElemType::bfloat16);
+  EXPECT_EQ(o.options->level, "O2");
+  EXPECT_EQ(o.options->promote, false);
+  EXPECT_THAT(o.options->import_dirs, testing::ElementsAre("a", "b"));
+  EXPECT_EQ(o.options->io, lang::Io::low);
+  EXPECT_EQ(o.options->depfile, "d");
+  EXPECT_TRUE(o.options->write_if_changed);
+  EXPECT_EQ(o.options->jobs, 3);
+  EXPECT_TRUE(o.options->quiet);
+  EXPECT_EQ(o.options->emit, Emit::file);
+}
+
+TEST(Options, WhatIsNotSaidIsLeftToTheRules) {
+  const Outcome o = parse({"r.amp", "m.onnx"});
+  ASSERT_TRUE(o.options.has_value());
+  EXPECT_FALSE(o.options->dtype || o.options->level || o.options->promote || o.options->io);
+}
+
+TEST(Options, WrongUsageIsTwoAndNamesTheWayOut) {
+  for (const std::vector<std::string>& args :
+       std::initializer_list<std::vector<std::string>>{{},
+                                                       {"r.amp"},
+                                                       {"r.amp", "m.onnx", "--dtype", "fp8"},
+                                                       {"r.amp", "m.onnx", "--promote", "--no-promote"},
+                                                       {"r.amp", "m.onnx", "-j", "0"},
+                                                       {"r.amp", "m.onnx", "--nonsense"},
+                                                       {"r.amp", "m.onnx", "-q", "-v"},
+                                                       {"r.amp", "m.onnx", "more"}}) {
+    const Outcome o = parse(args);
+    EXPECT_FALSE(o.options.has_value());
+    EXPECT_EQ(o.exit, kUsage) << testing::PrintToString(args);
+    EXPECT_THAT(o.err, testing::HasSubstr("ampc --help"));
+    EXPECT_THAT(o.out, testing::IsEmpty());
+  }
+}
+
+TEST(Options, TheModelAloneIsTold) {
+  EXPECT_THAT(parse({"m.onnx"}).err, testing::HasSubstr("give the rule file before the model"));
+}
+
+TEST(Options, RulesAloneNeedNoModel) { EXPECT_TRUE(parse({"r.amp", "--emit", "rules"}).options.has_value()); }
+
+// What --help says is part of the interface. AMPC_UPDATE_GOLDENS=1 writes it anew.
+TEST(Options, HelpIsFrozen) {
+  const Outcome o = parse({"--help"});
+  EXPECT_EQ(o.exit, kOk);
+  const std::string path = std::string(AMPC_TESTS_DIR) + "/golden/help.txt";
+  if (std::getenv("AMPC_UPDATE_GOLDENS") != nullptr) std::ofstream(path) << o.out;
+  std::ostringstream want;
+  want << std::ifstream(path).rdbuf();
+  EXPECT_EQ(o.out, want.str());
+}
+
+TEST(Options, VersionIsALine) {
+  const Outcome o = parse({"--version"});
+  EXPECT_EQ(o.exit, kOk);
+  EXPECT_THAT(o.out, testing::MatchesRegex("ampc [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(Driver, ALevelThatTheRulesDoNotDefineIsWrongUsage) {
+  std::ostringstream out, err;
+  const std::string rules = std::string(AMPC_SOURCE_DIR) + "/rules/default.amp";
+  const std::string model = std::string(AMPC_TESTS_DIR) + "/cases/baseline_mlp.onnx";
+  EXPECT_EQ(run({rules, model, "--level", "O9"}, out, err), kUsage);
+  EXPECT_EQ(err.str(), "ampc: the rules define no level 'O9'; they define O0, O1, O2 and OD\n");
+}
+
+TEST(Driver, FaultsOfRulesAndModelAreToldInOneRun) {
+  const std::string folder = testing::TempDir();
+  std::ofstream(folder + "/both.amp") << "amp 1\nallow Matmull\n";
+  std::ofstream(folder + "/both.onnx") << "no model";
+  std::ostringstream out, err;
+  EXPECT_EQ(run({folder + "/both.amp", folder + "/both.onnx"}, out, err), kWrongInput);
+  EXPECT_THAT(err.str(), testing::HasSubstr("did you mean 'MatMul'"));
+  EXPECT_THAT(err.str(), testing::HasSubstr("this is a text file, not an ONNX model"));
+}
+
+TEST(Driver, ExplainsByNodeAndByResult) {
+  const std::string rules = std::string(AMPC_SOURCE_DIR) + "/rules/default.amp";
+  const std::string model = std::string(AMPC_TESTS_DIR) + "/cases/baseline_mlp.onnx";
+  for (const char* name : {"matmul_1", "a"}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(run({rules, model, "--explain", name}, out, err), kOk);
+    EXPECT_THAT(out.str(), testing::HasSubstr("node 'matmul_1' (MatMul)\n  fp16: allow ("));
+    EXPECT_THAT(out.str(), testing::HasSubstr("operand 1 A 'x' fp32, cast to fp16"));
+  }
+  std::ostringstream out, err;
+  EXPECT_EQ(run({rules, model, "--explain", "matmul_2"}, out, err), kWrongInput);
+  EXPECT_THAT(err.str(), testing::HasSubstr("did you mean 'matmul_1'?"));
+}
+
+}  // namespace
+}  // namespace ampc::driver
