@@ -24,6 +24,8 @@ void classify(const PassContext& c);
 void guard_ranges(const PassContext& c);
 /// R33: shape arithmetic and positions stay exact.
 void keep_exact(const PassContext& c);
+/// R4: mixed operands that onnx's inference refuses.
+void check_mixed(const PassContext& c);
 /// R14, R15: what follows its operands. Nothing is open afterwards.
 void settle(const PassContext& c);
 /// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights

@@ -39,6 +39,8 @@ std::string_view reason_text(Reason r) {
       return "unsupported";
     case Reason::tied_role:
       return "a kept operand that the schema ties to the others";
+    case Reason::tied_operands:
+      return "onnx's inference wants one type for operands that would differ";
     case Reason::overflow:
       return "reads a weight that the low type cannot hold";
     case Reason::underflow:
@@ -109,6 +111,7 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   passes::classify(c);
   passes::guard_ranges(c);
   passes::keep_exact(c);
+  passes::check_mixed(c);
   passes::settle(c);
   passes::type_values(c);
   passes::place_casts(c);

@@ -39,6 +39,7 @@ enum class Reason : std::uint8_t {
   unsupported_schema,  // R4
   unsupported_rule,    // a target profile
   tied_role,           // R7
+  tied_operands,       // R4: the schema allows what its inference function refuses
   overflow,            // R25: reads a weight that low cannot hold
   underflow,           // R25
   range_operand,       // R25: reads a value computed from such a weight
