@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ampc/model/special_ops.h"
+#include "ampc/passes/access.h"
 #include "ampc/passes/passes.h"
 
 namespace ampc::passes {
@@ -14,7 +15,7 @@ class Interface {
   ElemType type_of(ValueId v) const {
     const Value& value = c_.model.values[v];
     if (!value.tensor || value.type != ElemType::float32) return value.type;
-    if (value.graph_input && c_.plan.kept[v] != 0) return value.type;  // a default that would change
+    if (is_weight(value) && c_.plan.kept[v] != 0) return value.type;  // a value that would change (R25)
     lang::Io io = c_.rules.settings().io.value_or(lang::Io::keep);
     bool named = false;
     for (const auto& r : c_.rules.rules().io) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 #include "onnx/onnx_pb.h"
@@ -47,6 +48,7 @@ class Placer {
     for (NodeId n = 0; n < m_.nodes.size(); ++n) operands(n);
     outputs();
     remove_unread_casts();
+    gather_own_casts();
     for (std::uint32_t i = 0; i < records_.size(); ++i) place(i);
     name();
     count();
@@ -152,13 +154,25 @@ class Placer {
     // in bodies, whose numbers are higher too.
   }
 
+  /// The casts that stay, by the value that they read from now on.
+  void gather_own_casts() {
+    for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+      if (!m_.op_of(n).is_cast || plan_.removed[n] != 0 || m_.operands_of(n).empty()) continue;
+      const std::uint32_t at = m_.nodes[n].operand_begin;
+      if (plan_.operand_values[at] != kNone && plan_.operand_casts[at] == kNone)
+        own_casts_.emplace_back(plan_.operand_values[at], n);
+    }
+    std::sort(own_casts_.begin(), own_casts_.end());
+  }
+
   /// A cast of the model's own that makes the same version of the value, in a block that encloses `block`.
   NodeId own_cast(const Record& r, BlockId block) const {
     if (r.from != plan_.home[r.value]) return kNone;
-    for (const Reader& reader : c_.readers.of(r.value)) {
-      const NodeId n = reader.node;
-      if (m_.op_of(n).is_cast && plan_.removed[n] == 0 && makes(n, r.to) && m_.encloses(m_.nodes[n].block, block))
-        return n;
+    const auto [first, last] = std::equal_range(own_casts_.begin(), own_casts_.end(), std::pair(r.value, NodeId{0}),
+                                                [](const auto& x, const auto& y) { return x.first < y.first; });
+    for (auto at = first; at != last; ++at) {
+      const NodeId n = at->second;
+      if (makes(n, r.to) && m_.encloses(m_.nodes[n].block, block)) return n;
     }
     return kNone;
   }
@@ -297,6 +311,7 @@ class Placer {
   std::vector<ElemType> required_;  // by ValueId
   std::vector<std::array<std::uint32_t, kVersions>> record_of_;
   std::vector<Record> records_;
+  std::vector<std::pair<ValueId, NodeId>> own_casts_;
   std::unordered_set<std::string> used_;
   NameTable node_names_;  // of the model's own nodes, gathered with the first cast
   bool gathered_ = false;
