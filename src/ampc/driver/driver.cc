@@ -136,7 +136,7 @@ class Run {
 
   std::string output_path(ElemType low) const {
     const fs::path model(o_.model);
-    const std::string name = fmt::format("{}.{}.onnx", model.stem().string(), short_name(low));
+    std::string name = fmt::format("{}.{}.onnx", model.stem().string(), short_name(low));
     if (o_.output.empty()) return name;
     std::error_code ignored;
     return fs::is_directory(o_.output, ignored) ? (fs::path(o_.output) / name).string() : o_.output;

@@ -8,11 +8,11 @@ void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::by
                      weights::Caster& caster) const {
   const WeightJob& job = jobs_.at(index);
   if (out.empty()) return;
-  if (!job.cast) {
+  const std::size_t from = byte_size(job.conversion.from), to = byte_size(job.conversion.to);
+  if (!job.cast || to == 0) {
     std::memcpy(out.data(), job.source.data() + begin, out.size());
     return;
   }
-  const std::size_t from = byte_size(job.conversion.from), to = byte_size(job.conversion.to);
   caster.cast(job.conversion, job.source.data() + begin / to * from, out.data(), out.size() / to);
 }
 

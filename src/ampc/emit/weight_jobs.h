@@ -16,7 +16,8 @@ struct WeightJob {
   weights::Conversion conversion;
 
   std::uint64_t size() const {
-    return cast ? source.size() / byte_size(conversion.from) * byte_size(conversion.to) : source.size();
+    const std::size_t from = byte_size(conversion.from);
+    return cast && from != 0 ? source.size() / from * byte_size(conversion.to) : source.size();
   }
 };
 

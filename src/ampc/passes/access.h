@@ -19,6 +19,11 @@ inline bool has_var(std::uint32_t vars, int var) {
   return var >= 0 && var < 32 && ((vars >> static_cast<unsigned>(var)) & 1U) != 0;
 }
 
+/// The node no longer lowers a type variable.
+inline void drop_var(Decision& d, int var) {
+  if (has_var(d.vars, var)) d.vars &= ~(1U << static_cast<unsigned>(var));
+}
+
 /// What an analysis finds stands above the lists.
 inline void overrule(Decision& d, Reason reason, ValueId v, const Span& rule = {}) {
   d.choice = Choice::fp32;

@@ -218,7 +218,7 @@ class Exactness {
     Decision& d = c_.plan.nodes[n];
     const int var = operand_var(m_.op_of(n), slot);
     if (!has_var(d.vars, var)) return;
-    d.vars &= ~(1U << static_cast<unsigned>(var));
+    drop_var(d, var);
     if (d.vars == 0) hold(n, reason, m_.operands_of(n)[slot]);
   }
 

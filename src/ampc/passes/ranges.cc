@@ -254,7 +254,7 @@ class Ranges {
       if (!reads_low(r) || (rule != nullptr && c_.rules.scope_depth(rule->scope, r.node) < 0)) continue;
       Decision& d = c_.plan.nodes[r.node];
       const int var = operand_var(m_.op_of(r.node), r.slot);
-      d.vars &= ~(1U << static_cast<unsigned>(var));
+      drop_var(d, var);
       if (d.vars == 0) {
         overrule(d, reason, candidate.value, rule == nullptr ? Span{} : rule->span);
       }
@@ -282,7 +282,7 @@ class Ranges {
       for (const Reader& r : c_.readers.of(v)) {
         Decision& d = c_.plan.nodes[r.node];
         if (!reads_low(r)) continue;
-        d.vars &= ~(1U << static_cast<unsigned>(operand_var(m_.op_of(r.node), r.slot)));
+        drop_var(d, operand_var(m_.op_of(r.node), r.slot));
         if (d.vars != 0) continue;
         overrule(d, Reason::range_operand, v);
         std::size_t floats = 0;
@@ -346,7 +346,7 @@ class Ranges {
       if (m_.values[v].weight != nullptr && lowers) continue;
       if (odd == kNone) odd = v;
       if (!lowers) continue;
-      d.vars &= ~(1U << static_cast<unsigned>(operand_var(op, slot)));
+      drop_var(d, operand_var(op, slot));
       if (d.vars == 0) {
         overrule(d, Reason::range_operand, v);
       }
