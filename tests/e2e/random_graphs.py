@@ -76,6 +76,8 @@ def check(compiler, model, rng, folder):
     return text
 
 LIMIT = 120  # seconds a graph
+PROCESSES = multiprocessing.get_context("forkserver")  # forking from a thread could inherit a lock that is held
+PROCESSES.set_forkserver_preload(["onnx", "onnx.checker", "onnx.shape_inference", "graph_maker", "modelfacts"])
 
 
 def one(seed, program, rules, save, pipe):
@@ -98,8 +100,8 @@ def one(seed, program, rules, save, pipe):
 def run(task):
     """(seed, operators drawn, failure or None); a process a graph, since onnx's checker crashes on some that are drawn."""
     seed = task[0]
-    here, there = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=one, args=(*task, there), daemon=True)
+    here, there = PROCESSES.Pipe(duplex=False)
+    process = PROCESSES.Process(target=one, args=(*task, there), daemon=True)
     process.start()
     there.close()
     said = []
