@@ -10,6 +10,7 @@ namespace {
 
 TEST(NameTable, FindsWhatWasInsertedThroughEveryGrowth) {
   std::vector<std::string> names;
+  names.reserve(5000);
   for (int i = 0; i < 5000; ++i) names.push_back("value_" + std::to_string(i));
   NameTable table;
   for (std::uint32_t i = 0; i < names.size(); ++i) EXPECT_EQ(table.insert(names[i], i), i);

@@ -64,6 +64,7 @@ TEST(Wire, LargePayloadsAreCutAndSmallOnesStay) {
   std::vector<wire::Bytes> payloads;
   const std::string skeleton = wire::cut(bytes(file), payloads);
   std::vector<std::size_t> sizes;
+  sizes.reserve(payloads.size());
   for (const auto& p : payloads) sizes.push_back(p.size());
   EXPECT_THAT(sizes, testing::UnorderedElementsAre(8192, 4096, 2048, 1024, 1500));
   EXPECT_LT(skeleton.size(), std::size_t{1000});
