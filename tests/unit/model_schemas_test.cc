@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "onnx/defs/schema.h"
+
+#include "ampc/model/onnx_registry.h"
+#include "ampc/model/schema_facts.h"
+
 namespace ampc {
 namespace {
 
@@ -75,6 +80,62 @@ TEST(Schemas, DefaultsOfAttributes) {
   EXPECT_TRUE(axis->has_default);
   EXPECT_EQ(axis->number, 0);
   EXPECT_EQ(at("Gather", 13).attribute("axes"), nullptr);
+}
+
+void expect_same(const std::vector<Formal>& table, const std::vector<Formal>& library, const std::string& what) {
+  ASSERT_EQ(table.size(), library.size()) << what;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const Formal &a = table[i], &b = library[i];
+    EXPECT_EQ(a.name, b.name) << what;
+    EXPECT_EQ(a.type_var, b.type_var) << what << ' ' << a.name;
+    EXPECT_EQ(a.elems, b.elems) << what << ' ' << a.name;
+    EXPECT_EQ(a.tensor_only, b.tensor_only) << what << ' ' << a.name;
+    EXPECT_EQ(a.optional, b.optional) << what << ' ' << a.name;
+    EXPECT_EQ(a.variadic, b.variadic) << what << ' ' << a.name;
+    EXPECT_EQ(a.homogeneous, b.homogeneous) << what << ' ' << a.name;
+  }
+}
+
+TEST(Schemas, TheTableIsWhatTheLibrarySays) {
+  std::size_t seen = 0;
+  onnx_registry::for_each([&](const onnx::OpSchema& schema) {
+    ++seen;
+    const Signature library = signature_of(schema);
+    const std::string what = library.domain + "::" + library.name + "-" + std::to_string(library.since_version);
+    const Signature* table = Schemas::get().find(library.domain, library.name, library.since_version);
+    ASSERT_NE(table, nullptr) << what;
+    EXPECT_EQ(table->since_version, library.since_version) << what;
+    EXPECT_EQ(table->deprecated, library.deprecated) << what;
+    expect_same(table->inputs, library.inputs, what);
+    expect_same(table->outputs, library.outputs, what);
+    ASSERT_EQ(table->type_vars.size(), library.type_vars.size()) << what;
+    for (std::size_t i = 0; i < library.type_vars.size(); ++i) {
+      EXPECT_EQ(table->type_vars[i].name, library.type_vars[i].name) << what;
+      EXPECT_EQ(table->type_vars[i].elems, library.type_vars[i].elems) << what;
+      EXPECT_EQ(table->type_vars[i].bound_by_input, library.type_vars[i].bound_by_input) << what;
+    }
+    ASSERT_EQ(table->attributes.size(), library.attributes.size()) << what;
+    for (std::size_t i = 0; i < library.attributes.size(); ++i) {
+      const AttrFormal &a = table->attributes[i], &b = library.attributes[i];
+      EXPECT_EQ(a.name, b.name) << what;
+      EXPECT_EQ(a.kind, b.kind) << what << ' ' << a.name;
+      EXPECT_EQ(a.required, b.required) << what << ' ' << a.name;
+      EXPECT_EQ(a.has_default, b.has_default) << what << ' ' << a.name;
+      EXPECT_EQ(a.number, b.number) << what << ' ' << a.name;
+      EXPECT_EQ(a.text, b.text) << what << ' ' << a.name;
+    }
+  });
+  EXPECT_GT(seen, 600U);
+}
+
+TEST(OnnxRegistry, RegistersWhatIsAskedFor) {
+  const Signature& relu = at("Relu", 14);
+  const onnx::OpSchema* schema = onnx_registry::find(relu);
+  ASSERT_NE(schema, nullptr);
+  EXPECT_EQ(schema->SinceVersion(), 14);
+  Signature none = relu;
+  none.name = "Nothing";
+  EXPECT_EQ(onnx_registry::find(none), nullptr);
 }
 
 }  // namespace

@@ -65,8 +65,6 @@ class Run {
 
  private:
   int stages() {
-    // Schemas take a third of a small run's time, and neither text nor wire format needs them at first.
-    const auto schemas = std::async(std::launch::async, [] { Schemas::get(); });
     if (o_.emit == Emit::ast) {
       const auto text = lang::dump_ast(o_.rules, sources_, diagnostics_);
       if (text) out_ << *text;

@@ -72,6 +72,9 @@ std::string_view short_name(ElemType t);
 class ElemTypeSet {
  public:
   constexpr ElemTypeSet() = default;
+  /// From `bits()` of another set.
+  constexpr explicit ElemTypeSet(std::uint64_t bits) : bits_(bits) {}
+  constexpr std::uint64_t bits() const { return bits_; }
   constexpr void insert(ElemType t) { bits_ |= std::uint64_t{1} << static_cast<unsigned>(t); }
   constexpr bool contains(ElemType t) const { return ((bits_ >> static_cast<unsigned>(t)) & 1U) != 0; }
   constexpr bool empty() const { return bits_ == 0; }

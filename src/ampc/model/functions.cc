@@ -7,12 +7,13 @@
 #include "onnx/onnx_pb.h"
 
 #include "ampc/diag/model_codes.h"
+#include "ampc/model/onnx_registry.h"
 
 namespace ampc::functions {
 
 void inline_all(Model& m, Diagnostics& diagnostics) {
   if (m.proto->functions_size() == 0) return;
-  Schemas::get();  // the inliner looks operators up in onnx's registry
+  onnx_registry::register_all();  // the inliner looks operators up in onnx's registry
   m.inlined = true;
   std::string reason;
   try {

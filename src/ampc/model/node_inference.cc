@@ -6,6 +6,7 @@
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 
+#include "ampc/model/onnx_registry.h"
 #include "ampc/model/storage.h"
 
 namespace ampc {
@@ -73,10 +74,11 @@ std::vector<InferredType> infer_node(const Model& m, NodeId n, const onnx::NodeP
                                      const std::function<ElemType(ValueId)>& type_of) {
   std::vector<InferredType> types(static_cast<std::size_t>(proto.output_size()));
   const Signature* s = m.op_of(n).signature;
-  if (s == nullptr || !s->schema->has_type_and_shape_inference_function()) return types;
+  const onnx::OpSchema* schema = s == nullptr ? nullptr : onnx_registry::find(*s);
+  if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return types;
   Context context(m, n, proto, type_of);
   try {
-    s->schema->GetTypeAndShapeInferenceFunction()(context);
+    schema->GetTypeAndShapeInferenceFunction()(context);
   } catch (const std::exception&) {
     // The element type is set first by most functions; what they then found wrong with a shape is no matter here.
   }

@@ -13,10 +13,6 @@
 
 #include "ampc/model/elem_type.h"
 
-namespace onnx {
-class OpSchema;
-}
-
 namespace ampc {
 
 inline constexpr int kNoTypeVar = -1;
@@ -59,7 +55,6 @@ struct Signature {
   std::vector<Formal> outputs;
   std::vector<TypeVar> type_vars;
   std::vector<AttrFormal> attributes;
-  const onnx::OpSchema* schema = nullptr;
 
   /// The formal at 0-based `position`, the last one repeating where it is variadic; nullptr beyond the end.
   const Formal* input(std::size_t position) const { return at(inputs, position); }
@@ -70,7 +65,7 @@ struct Signature {
   static const Formal* at(const std::vector<Formal>& list, std::size_t position);
 };
 
-/// All schemas of onnx's library. Built once, read from any thread.
+/// All schemas of onnx's library, as the table has them that is made while ampc is built. Read from any thread.
 class Schemas {
  public:
   static const Schemas& get();
