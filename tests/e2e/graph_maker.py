@@ -90,7 +90,7 @@ class Maker:
         node = self.node("Constant", [], scope, 1)
         attribute = helper.make_attribute(form, content) if content != [] else helper.make_attribute("value", tensor)
         node.attribute.append(attribute)
-        return self.accept(node, scope)[0]
+        return self.accept(node, scope, tensor)[0]
 
     def sparse_weight(self, scope):
         name = scope.fresh(self.rng, "sp")
@@ -121,8 +121,8 @@ class Maker:
             node.doc_string = "drawn"
         return node
 
-    def accept(self, node, scope):
-        """Adds the node where onnx infers every result of it; returns its results."""
+    def accept(self, node, scope, tensor=None):
+        """Adds the node where onnx infers every result of it; returns its results. `tensor`: what a Constant holds."""
         known = {v.name: v for v in scope.visible}
         names = set(filter(None, node.input))
         for attribute in node.attribute:
@@ -143,7 +143,6 @@ class Maker:
         types = {v.name: v.type for v in model.graph.value_info}
         if not all(o in types and type_text(types[o]) for o in results):
             raise Rejected
-        tensor = next((a.t for a in node.attribute if node.op_type == "Constant" and a.name == "value"), None)
         scope.nodes.append(node)
         self.used.add(node.op_type)
         return [scope.add(Value(o, types[o], tensor)) for o in results]

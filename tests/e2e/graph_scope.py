@@ -50,13 +50,17 @@ class Scope:
         self.visible = list(outer.visible) if outer else []
         self.nodes, self.initializers, self.sparse, self.inputs, self.made = [], [], [], [], []
         self.counter = 0
+        self.depths = outer.depths if outer else {}  # of the deepest graphs that have a name from outside their own stock
 
     def fresh(self, rng, stem="v"):
         """A name new along the chain of graphs. Sibling bodies have the same names, as exporters write them."""
         self.counter += 1
         if self.visible and rng.random() < 0.03:  # a name that the compiler would choose
             name = f"{rng.choice(self.visible).name}.cast_{rng.choice(['fp16', 'bf16', 'fp32'])}"
-            if name not in {v.name for v in self.visible}:
+            # A name that a body has, and the graph around it later on, is legal; but onnx's inference takes one value's
+            # type for the other's where value_info tells it, and so refuses such graphs unless the types are the same.
+            if name not in {v.name for v in self.visible} and self.depths.get(name, 0) <= self.depth:
+                self.depths[name] = self.depth
                 return name
         return f"/b{self.depth}/{stem}.{self.counter}" if rng.random() < 0.5 else f"{stem}{self.depth}_{self.counter}"
 

@@ -33,7 +33,8 @@ class Context final : public onnx::InferenceContext {
           for (const auto d : v.weight->dims()) shape->add_dim()->set_dim_value(d);
         }
       }
-      given_[i] = inputs_[i].value_case() != onnx::TypeProto::VALUE_NOT_SET;
+      // An operand of unknown type gets an empty type: some inference functions read through the pointer unasked.
+      given_[i] = true;
       // A weight whose bytes were left in the file is no shape or axis that an inference function would look at.
       if (v.weight != nullptr && !wire::marker_index(v.weight->raw_data())) data_[i] = v.weight;
     }

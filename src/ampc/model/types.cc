@@ -155,7 +155,9 @@ class Inference {
 
   /// The result's element type where the schema's variables alone give it.
   std::optional<ElemType> from_variables(const Signature& s, const Formal& f) const {
-    if (f.type_var == kNoTypeVar) return only(f.elems);
+    if (f.type_var == kNoTypeVar || f.tensor_only) {
+      if (const auto one = only(f.elems); one || f.type_var == kNoTypeVar) return one;
+    }
     const auto var = static_cast<std::size_t>(f.type_var);
     if (!s.type_vars[var].bound_by_input || (f.variadic && !f.homogeneous)) return std::nullopt;
     if (bound_[var] != kNone) return m_.values[bound_[var]].type;

@@ -55,6 +55,10 @@ class Ranges {
     for (std::size_t i = 0; i < candidates_.size(); ++i) settle(candidates_[i], measured[i]);
     creators();
     attributes();
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (measured[i].lost && c_.rules.settings().underflow != lang::Underflow::flush)
+        vanishing(candidates_[i].value, measured[i].vanishes);
+    }
     hold_epsilons();
     spread();
   }
@@ -192,7 +196,6 @@ class Ranges {
     const bool cannot_hold = measured.overflow && !plan.clamp && policy == lang::Overflow::keep;
     if (keep || cannot_hold) c_.plan.kept[v] = 1;
     if (keep) hold_readers(candidate, reason, rule);
-    if (measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) vanishing(v, measured.vanishes);
     // A bound that only limits makes nothing large; nor does a value that was clamped.
     if (measured.huge && !plan.clamp && policy == lang::Overflow::keep) odd_[v] = 1;
     if (candidate.wanted) c_.plan.weights.push_back(plan);
@@ -266,8 +269,10 @@ class Ranges {
   void vanishing(ValueId v, bool wholly) {
     for (const Reader& r : c_.readers.of(v)) {
       const bool factor = has_role(r, lang::RoleAction::factor);
-      for (const ValueId result : m_.results_of(r.node)) {
-        if (result == kNone || m_.values[result].type != ElemType::float32) continue;
+      const auto results = m_.results_of(r.node);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const ValueId result = results[i];
+        if (result == kNone || m_.values[result].type != ElemType::float32 || makes_low(r.node, i)) continue;
         if (factor) odd_[result] = 1;
         if (!factor && wholly && !c_.rules.bounded(m_.nodes[r.node].op)) epsilons_.push_back(result);
       }
@@ -333,6 +338,12 @@ class Ranges {
         m_, 0, [&](NodeId n) { spread_node(n); }, [&](ValueId from, ValueId to) { odd_[to] |= odd_[from]; });
   }
 
+  /// A result that is made low all the same has the range of operands of its own type.
+  bool makes_low(NodeId n, std::size_t result) const {
+    const Decision& d = c_.plan.nodes[n];
+    return (d.choice == Choice::low || d.choice == Choice::open) && has_var(d.vars, result_var(m_.op_of(n), result));
+  }
+
   void spread_node(NodeId n) {
     Decision& d = c_.plan.nodes[n];
     const Op& op = m_.op_of(n);
@@ -354,12 +365,10 @@ class Ranges {
     if (odd == kNone || c_.rules.bounded(m_.nodes[n].op)) return;
     // What an operator on an allow list makes of it is a sum of many terms: its range is another matter.
     if (d.listed_allow && d.reason != Reason::overflow) return;
-    const bool lowers = d.choice == Choice::low || d.choice == Choice::open;
     const auto results = m_.results_of(n);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (results[i] == kNone || m_.values[results[i]].type != ElemType::float32) continue;
-      // A result that is made low all the same has the range of operands of its own type.
-      if (!lowers || !has_var(d.vars, result_var(op, i))) odd_[results[i]] = 1;
+      if (results[i] != kNone && m_.values[results[i]].type == ElemType::float32 && !makes_low(n, i))
+        odd_[results[i]] = 1;
     }
   }
 
