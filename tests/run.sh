@@ -3,7 +3,7 @@
 #
 #   tests/run.sh [--full] [CTEST ARGUMENT…]
 #
-# --full adds what takes long: every model in every mode, cast kernels over all 2^32 floats, clang-tidy.
+# --full adds what takes long: every model in every mode, more drawn graphs, cast kernels over all 2^32 floats, clang-tidy.
 # Anything else is ctest's, such as -R e2e.matrix.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -195,8 +195,10 @@ class Maker:
     # --- bodies ------------------------------------------------------------------------------------------------------
 
     def body(self, outer, inputs=()):
+        """A body, its formal inputs given by the ends of their names, and its fill."""
         scope = Scope(outer)
-        for name, type_proto in inputs:
+        for end, type_proto in inputs:
+            name = f"f{scope.tag}_{end}"
             scope.inputs.append((name, type_proto))
             scope.add(Value(name, type_proto), made=False)
         if self.rng.random() < 0.9:
@@ -241,14 +243,12 @@ class Maker:
         states = self.distinct([v for v in scope.visible if v.text.startswith("tensor(")], 2)
         count = self.pick(scope, "tensor(int64)", []).name if self.rng.random() < 0.7 else ""
         keep = self.pick(scope, "tensor(bool)", []).name if self.rng.random() < 0.5 or not count else ""
-        prefix = f"l{scope.depth + 1}_"
         scalar = functools.partial(helper.make_tensor_type_proto, shape=[])
-        inputs = [(f"{prefix}i", scalar(TensorProto.INT64)), (f"{prefix}go", scalar(TensorProto.BOOL))]
+        inputs = [("i", scalar(TensorProto.INT64)), ("go", scalar(TensorProto.BOOL))]
         # The shapes of states may change from turn to turn: only their types are said.
-        inputs += [(f"{prefix}s{k}", helper.make_tensor_type_proto(v.type.tensor_type.elem_type, None))
-                   for k, v in enumerate(states)]
+        inputs += [(f"s{k}", helper.make_tensor_type_proto(v.type.tensor_type.elem_type, None)) for k, v in enumerate(states)]
         body = self.body(scope, inputs)
-        go_on = self.accept(self.node("Identity", [f"{prefix}go"], body, 1), body)[0]
+        go_on = self.accept(self.node("Identity", [body.inputs[1][0]], body, 1), body)[0]
         outputs = [go_on] + [self.made_of_type(body, s.text) for s in states]
         rest = [v for v in body.made if v.text.startswith("tensor(") and v not in outputs]
         outputs += self.distinct(rest, 1) if rest and self.rng.random() < 0.6 else []
@@ -263,11 +263,10 @@ class Maker:
         if not rows:
             raise Rejected
         state, row = self.rng.choice(rows), self.rng.choice(rows)
-        prefix = f"c{scope.depth + 1}_"
-        inputs = [(f"{prefix}s", helper.make_tensor_type_proto(TensorProto.FLOAT, state.shape)),
-                  (f"{prefix}x", helper.make_tensor_type_proto(TensorProto.FLOAT, row.shape[1:]))]
+        inputs = [("s", helper.make_tensor_type_proto(TensorProto.FLOAT, state.shape)),
+                  ("x", helper.make_tensor_type_proto(TensorProto.FLOAT, row.shape[1:]))]
         body = self.body(scope, inputs)
-        kept = self.accept(self.node("Neg", [f"{prefix}s"], body, 1), body)[0]
+        kept = self.accept(self.node("Neg", [body.inputs[0][0]], body, 1), body)[0]
         rest = [v for v in body.made if v.text.startswith("tensor(") and v is not kept]
         outputs = [kept] + (self.distinct(rest, 1) if rest else [])
         node = self.node("Scan", [state.name, row.name], scope, len(outputs))
@@ -279,8 +278,7 @@ class Maker:
         if self.opset < 17:
             raise Rejected
         sequence = self.pick(scope, "seq(tensor(float))", None)
-        prefix = f"m{scope.depth + 1}_"
-        body = self.body(scope, [(f"{prefix}x", helper.make_tensor_type_proto(TensorProto.FLOAT, sequence.element_shape))])
+        body = self.body(scope, [("x", helper.make_tensor_type_proto(TensorProto.FLOAT, sequence.element_shape))])
         outputs = self.distinct([v for v in body.made if v.text.startswith("tensor(")], 2)
         node = self.node("SequenceMap", [sequence.name], scope, len(outputs))
         node.attribute.append(helper.make_attribute("body", self.graph(body, outputs, "map")))
@@ -343,7 +341,7 @@ class Maker:
         return model
 
     def make(self):
-        scope = Scope()
+        scope = Scope(alike=self.rng.random() < 0.5)
         for i, (elem, shape) in enumerate(hints.INPUTS):
             if i < 3 or self.rng.random() < 0.5:
                 type_proto = helper.make_tensor_type_proto(elem, shape)

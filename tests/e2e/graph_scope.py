@@ -44,16 +44,20 @@ class Value:
 class Scope:
     """A graph in the making. Values of the outer graphs are visible in it."""
 
-    def __init__(self, outer=None):
-        self.outer = outer
+    def __init__(self, outer=None, alike=False):
+        """`alike`: sibling bodies have the same names, as exporters write them; of the main graph, for all below it."""
+        self.outer, self.root = outer, outer.root if outer else self
+        self.alike = self.root.alike if outer else alike
         self.depth = outer.depth + 1 if outer else 0
+        self.root.bodies = self.root.bodies + 1 if outer else 0
+        self.tag = str(self.depth) if self.alike else f"{self.depth}x{self.root.bodies}"
         self.visible = list(outer.visible) if outer else []
         self.nodes, self.initializers, self.sparse, self.inputs, self.made = [], [], [], [], []
         self.counter = 0
-        self.depths = outer.depths if outer else {}  # of the deepest graphs that have a name from outside their own stock
+        self.depths = outer.depths if outer else {}  # of the deepest graph that has a name like a cast's
 
     def fresh(self, rng, stem="v"):
-        """A name new along the chain of graphs. Sibling bodies have the same names, as exporters write them."""
+        """A name new along the chain of graphs."""
         self.counter += 1
         if self.visible and rng.random() < 0.03:  # a name that the compiler would choose
             name = f"{rng.choice(self.visible).name}.cast_{rng.choice(['fp16', 'bf16', 'fp32'])}"
@@ -62,7 +66,7 @@ class Scope:
             if name not in {v.name for v in self.visible} and self.depths.get(name, 0) <= self.depth:
                 self.depths[name] = self.depth
                 return name
-        return f"/b{self.depth}/{stem}.{self.counter}" if rng.random() < 0.5 else f"{stem}{self.depth}_{self.counter}"
+        return f"/b{self.tag}/{stem}.{self.counter}" if rng.random() < 0.5 else f"{stem}{self.tag}_{self.counter}"
 
     def add(self, value, made=True):
         self.visible.append(value)

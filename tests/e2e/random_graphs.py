@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Random valid graphs, compiled in random modes, must stay valid and keep the invariants.
 
-    random_graphs.py --ampc PATH [--count 200] [--seed N] [--save DIR]
+    random_graphs.py --ampc PATH [--count N] [--seed N] [--save DIR]
+
+Every run draws other graphs, 200 of them or 500 under AMPC_FULL=1, and prints its seed.
 
 Of each graph, drawn by graph_maker.py: full check and strict inference; inputs and outputs as asked; the same bytes at
 -j1 and -j4; no cast twice, no new round trip; compiling the result again changes nothing; level O0 is the identity.
@@ -123,7 +125,7 @@ def run(task):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
-    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--count", type=int, default=500 if os.environ.get("AMPC_FULL") else 200)
     parser.add_argument("--seed", type=int, default=None, help="default: another one each run")
     parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1))
     parser.add_argument("--save", type=Path, default=Path(tempfile.gettempdir()) / "ampc-random-graphs")
