@@ -15,7 +15,7 @@ namespace {
 class Context final : public onnx::InferenceContext {
  public:
   Context(const Model& m, NodeId n, const onnx::NodeProto& proto, const std::function<ElemType(ValueId)>& type_of)
-      : m_(m), proto_(proto) {
+      : proto_(proto) {
     const auto operands = m.operands_of(n);
     inputs_.resize(operands.size());
     given_.resize(operands.size());
@@ -61,7 +61,6 @@ class Context final : public onnx::InferenceContext {
   std::vector<onnx::TypeProto>& outputs() { return outputs_; }
 
  private:
-  const Model& m_;
   const onnx::NodeProto& proto_;
   std::vector<onnx::TypeProto> inputs_;
   std::vector<bool> given_;
