@@ -38,7 +38,7 @@ class Compiler:
 
     def run(self, model, out=None, mode=None, more=(), rules=None, timeout=600, cwd=None):
         """The finished process; texts in stdout and stderr. A crash shows as a negative return code."""
-        command = [self.program, rules or self.rules, str(model)]
+        command = [self.program, str(rules or self.rules), str(model)]
         if out is not None:
             command += ["-o", str(out)]
         if mode is not None:
@@ -47,9 +47,14 @@ class Compiler:
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=cwd,
                               env={**os.environ, "NO_COLOR": "1"})
 
+    def check_rules(self, rules, more=()):
+        """Compiles a rule file alone."""
+        command = [self.program, str(rules), "--emit", "rules", *map(str, more)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
     def require_rules(self):
         """Ends the test where the rules themselves do not compile: every model would fail for that one reason."""
-        done = subprocess.run([self.program, self.rules, "--emit", "rules"], capture_output=True, text=True)
+        done = self.check_rules(self.rules)
         if done.returncode != 0:
             sys.exit(f"{self.rules} does not compile\n{done.stderr}")
         return self

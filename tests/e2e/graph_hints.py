@@ -10,6 +10,7 @@ IMAGE, KERNEL, SIGNAL = [1, 3, 8, 8], [3, 3, 3, 3], [1, 3, 8]
 INPUTS = [(T.FLOAT, BASE), (T.FLOAT, [4, 4]), (T.FLOAT, IMAGE), (T.FLOAT, BASE), (T.INT64, []), (T.BOOL, []), (T.INT64, BASE),
           (T.FLOAT, []), (T.FLOAT16, BASE), (T.BFLOAT16, BASE), (T.DOUBLE, BASE), (T.BOOL, BASE), (T.INT64, [3]), (T.FLOAT, [4])]
 CAST_TARGETS = [T.FLOAT] * 4 + [T.FLOAT16] * 3 + [T.BFLOAT16] * 2 + [T.DOUBLE, T.INT64, T.INT32, T.BOOL]
+CUSTOM_TYPES = [T.FLOAT] * 4 + [T.FLOAT16, T.INT64]
 CONSTANT_TYPES = [T.FLOAT] * 5 + [T.INT64, T.FLOAT16, T.DOUBLE, T.BOOL, T.STRING]
 
 # Half of all draws: what real models are made of, so that long chains of them come up.
@@ -69,20 +70,6 @@ _VALUES = {
     "pool_int64s": [[1, 2]], "strides": [[2, 2], [1, 1]], "activations": [], "bit_width": [8],
 }
 _MODES = {"TfIdfVectorizer": "TF", "Resize": "nearest", "Pad": "constant", "DepthToSpace": "DCR", "RoiAlign": "avg"}
-
-
-def functions(opset):
-    """Functions that a model may bring along: bodies without types, one with a constant, one that calls the other."""
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("local", 1)]
-    squash = helper.make_function(
-        "local", "Squash", ["x"], ["y"],
-        [helper.make_node("Constant", [], ["half"], value_float=0.5), helper.make_node("Mul", ["x", "half"], ["scaled"]),
-         helper.make_node("Tanh", ["scaled"], ["y"])], imports)
-    blend = helper.make_function(
-        "local", "Blend", ["a", "b"], ["sum", "bent"],
-        [helper.make_node("Squash", ["a"], ["small"], domain="local"), helper.make_node("Add", ["small", "b"], ["sum"]),
-         helper.make_node("Relu", ["sum"], ["bent"])], imports)
-    return [squash, blend]
 
 
 def attribute(rng, op, name, schema, opset):

@@ -11,17 +11,16 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, defs, helper, numpy_helper
 
+import graph_functions
 import graph_hints as hints
-from graph_scope import TENSOR_NAMES, Scope, Value, type_text
+from graph_bodies import Bodies
+from graph_scope import TENSOR_NAMES, Rejected, Scope, Value, type_text
 
 MIN_OPSET, MAX_OPSET = 13, min(28, defs.onnx_opset_version())
 ML_OPSET = 3
+CUSTOM = "com.acme.ops"  # a domain without schemas
 BODIES = {"If", "Loop", "Scan", "SequenceMap"}
 Parameter = defs.OpSchema.FormalParameterOption
-
-class Rejected(Exception):
-    """This draw makes no valid node."""
-
 
 @functools.lru_cache(maxsize=None)
 def operators(opset, domain=""):
@@ -32,13 +31,13 @@ def operators(opset, domain=""):
     return [s for s in found if not s.deprecated and s.name not in BODIES and s.name not in ("Constant", "Cast")]
 
 
-class Maker:
+class Maker(Bodies):
     def __init__(self, rng, nodes):
         self.rng = rng
         self.opset = rng.randint(MIN_OPSET, MAX_OPSET)
         self.budget = nodes
         self.with_ml = rng.random() < 0.15
-        self.with_functions = rng.random() < 0.1
+        self.functions = graph_functions.functions(self.opset) if rng.random() < 0.2 else []
         self.used = set()
 
     # --- values ------------------------------------------------------------------------------------------------------
@@ -76,28 +75,33 @@ class Maker:
         return scope.add(Value(name, type_proto, tensor), made=False)
 
     def constant(self, scope, elem, shape):
-        """A Constant node, the tensor in any of its attributes."""
-        form = "value"
-        if elem == TensorProto.FLOAT and len(shape) < 2 and self.rng.random() < 0.6:
-            form = "value_floats" if shape else "value_float"
-        elif elem == TensorProto.INT64 and len(shape) < 2 and self.rng.random() < 0.6:
-            form = "value_ints" if shape else "value_int"
+        """A Constant node, its value in any of its attributes."""
         tensor = self.tensor(elem, shape)
-        numbers = numpy_helper.to_array(tensor).flatten().tolist() if form != "value" else []
-        content = {"value": tensor, "value_float": numbers[0:1], "value_int": numbers[0:1]}.get(form, numbers)
-        if form in ("value_float", "value_int"):
-            content = content[0]
+        forms = {TensorProto.FLOAT: "float", TensorProto.INT64: "int", TensorProto.STRING: "string"}
+        attribute = helper.make_attribute("value", tensor)
+        if elem in forms and len(shape) < 2 and self.rng.random() < 0.6:
+            form = f"value_{forms[elem]}{'s' if shape else ''}"
+            content = numpy_helper.to_array(tensor).flatten().tolist()
+            kind = AttributeProto.AttributeType.Value(f"{forms[elem].upper()}{'S' if shape else ''}")
+            attribute = helper.make_attribute(form, content if shape else content[0], attr_type=kind)
+        elif elem == TensorProto.FLOAT and len(shape) == 2 and self.rng.random() < 0.3:
+            attribute, tensor = helper.make_attribute("sparse_value", self.sparse("", shape)), None
         node = self.node("Constant", [], scope, 1)
-        attribute = helper.make_attribute(form, content) if content != [] else helper.make_attribute("value", tensor)
         node.attribute.append(attribute)
         return self.accept(node, scope, tensor)[0]
 
-    def sparse_weight(self, scope):
-        name = scope.fresh(self.rng, "sp")
+    def sparse(self, name, shape):
+        """A sparse matrix of two elements, their places counted through or by row and column."""
         values = helper.make_tensor(name, TensorProto.FLOAT, [2], [0.5, -1.25])
-        indices = helper.make_tensor(f"{name}_at", TensorProto.INT64, [2], [1, 7])
-        scope.sparse.append(helper.make_sparse_tensor(values, indices, [4, 4]))
-        scope.add(Value(name, helper.make_tensor_type_proto(TensorProto.FLOAT, [4, 4])), made=False)
+        last = [shape[0] - 1, shape[1] - 1]
+        where = [0, last[0] * shape[1] + last[1]] if self.rng.random() < 0.5 else [0, 0, *last]
+        indices = helper.make_tensor(f"{name}_at", TensorProto.INT64, [2, 2] if len(where) == 4 else [2], where)
+        return helper.make_sparse_tensor(values, indices, shape)
+
+    def sparse_weight(self, scope):
+        name, shape = scope.fresh(self.rng, "sp"), self.rng.choice([[4, 4], [3, 4]])
+        scope.sparse.append(self.sparse(name, shape))
+        return [scope.add(Value(name, helper.make_tensor_type_proto(TensorProto.FLOAT, shape)), made=False)]
 
     def pick(self, scope, text, shape):
         """A visible value of that type, of that shape where one is hinted; or a new constant."""
@@ -192,120 +196,39 @@ class Maker:
         node.attribute.append(helper.make_attribute("to", to))
         return self.accept(node, scope)
 
-    # --- bodies ------------------------------------------------------------------------------------------------------
-
-    def body(self, outer, inputs=()):
-        """A body, its formal inputs given by the ends of their names, and its fill."""
-        scope = Scope(outer)
-        for end, type_proto in inputs:
-            name = f"f{scope.tag}_{end}"
-            scope.inputs.append((name, type_proto))
-            scope.add(Value(name, type_proto), made=False)
-        if self.rng.random() < 0.9:
-            self.fill(scope, self.rng.randint(1, 5))
-        return scope
-
-    def made_of_type(self, scope, text):
-        """A value of that type that this very graph makes (an output may be no captured value)."""
-        fits = [v for v in scope.made if v.text == text]
-        if fits and self.rng.random() < 0.8:
-            return self.rng.choice(fits)
-        for source in [v for v in reversed(scope.visible) if v.text == text][:1]:
-            return self.accept(self.node("Identity", [source.name], scope, 1), scope)[0]
-        raise Rejected
-
-    def graph(self, scope, outputs, name):
-        return helper.make_graph(
-            scope.nodes, name, [helper.make_value_info(n, t) for n, t in scope.inputs],
-            [helper.make_value_info(v.name, v.type) for v in outputs], scope.initializers,
-            sparse_initializer=scope.sparse)
-
-    def if_node(self, scope):
-        condition = self.pick(scope, "tensor(bool)", [])
-        then, other = self.body(scope), self.body(scope)
-        if not then.made:
-            self.new_constant(then, TensorProto.FLOAT, hints.BASE)
-        here = then.made or [v for v in then.visible if v.name in {t.name for t in then.initializers}]
-        if not here:
-            raise Rejected
-        results = self.distinct(here, 2)
-        others = []
-        for result in results:
-            others.append(self.made_of_type(other, result.text))
-        if len({v.name for v in others}) < len(others):
-            raise Rejected
-        node = self.node("If", [condition.name], scope, len(results))
-        node.attribute.extend([helper.make_attribute("then_branch", self.graph(then, results, "then")),
-                               helper.make_attribute("else_branch", self.graph(other, others, "else"))])
-        return self.accept(node, scope)
-
-    def loop_node(self, scope):
-        states = self.distinct([v for v in scope.visible if v.text.startswith("tensor(")], 2)
-        count = self.pick(scope, "tensor(int64)", []).name if self.rng.random() < 0.7 else ""
-        keep = self.pick(scope, "tensor(bool)", []).name if self.rng.random() < 0.5 or not count else ""
-        scalar = functools.partial(helper.make_tensor_type_proto, shape=[])
-        inputs = [("i", scalar(TensorProto.INT64)), ("go", scalar(TensorProto.BOOL))]
-        # The shapes of states may change from turn to turn: only their types are said.
-        inputs += [(f"s{k}", helper.make_tensor_type_proto(v.type.tensor_type.elem_type, None)) for k, v in enumerate(states)]
-        body = self.body(scope, inputs)
-        go_on = self.accept(self.node("Identity", [body.inputs[1][0]], body, 1), body)[0]
-        outputs = [go_on] + [self.made_of_type(body, s.text) for s in states]
-        rest = [v for v in body.made if v.text.startswith("tensor(") and v not in outputs]
-        outputs += self.distinct(rest, 1) if rest and self.rng.random() < 0.6 else []
-        if len({v.name for v in outputs}) < len(outputs):
-            raise Rejected
-        node = self.node("Loop", [count, keep] + [s.name for s in states], scope, len(outputs) - 1)
-        node.attribute.append(helper.make_attribute("body", self.graph(body, outputs, "loop")))
-        return self.accept(node, scope)
-
-    def scan_node(self, scope):
-        rows = [v for v in scope.visible if v.text == "tensor(float)" and v.shape]
-        if not rows:
-            raise Rejected
-        state, row = self.rng.choice(rows), self.rng.choice(rows)
-        inputs = [("s", helper.make_tensor_type_proto(TensorProto.FLOAT, state.shape)),
-                  ("x", helper.make_tensor_type_proto(TensorProto.FLOAT, row.shape[1:]))]
-        body = self.body(scope, inputs)
-        kept = self.accept(self.node("Neg", [body.inputs[0][0]], body, 1), body)[0]
-        rest = [v for v in body.made if v.text.startswith("tensor(") and v is not kept]
-        outputs = [kept] + (self.distinct(rest, 1) if rest else [])
-        node = self.node("Scan", [state.name, row.name], scope, len(outputs))
-        node.attribute.extend([helper.make_attribute("body", self.graph(body, outputs, "scan")),
-                               helper.make_attribute("num_scan_inputs", 1)])
-        return self.accept(node, scope)
-
-    def sequence_map(self, scope):
-        if self.opset < 17:
-            raise Rejected
-        sequence = self.pick(scope, "seq(tensor(float))", None)
-        body = self.body(scope, [("x", helper.make_tensor_type_proto(TensorProto.FLOAT, sequence.element_shape))])
-        outputs = self.distinct([v for v in body.made if v.text.startswith("tensor(")], 2)
-        node = self.node("SequenceMap", [sequence.name], scope, len(outputs))
-        node.attribute.append(helper.make_attribute("body", self.graph(body, outputs, "map")))
-        return self.accept(node, scope)
-
-    def distinct(self, values, most):
-        if not values:
-            raise Rejected
-        return self.rng.sample(values, min(len(values), self.rng.randint(1, most)))
-
     # --- models ------------------------------------------------------------------------------------------------------
 
     def step(self, scope):
         kinds = [(self.if_node, 7), (self.loop_node, 6), (self.scan_node, 4), (self.sequence_map, 2)] if scope.depth < 3 else []
-        kinds += [(self.cast, 8), (self.any_constant, 5), (self.call, 5), (self.common, 40), (self.anything, 34)]
+        kinds += [(self.cast, 8), (self.any_constant, 5), (self.sparse_weight, 1), (self.custom, 3), (self.common, 40), (self.anything, 34)]
+        kinds += [(self.call, 10)] if self.functions else []
         (kind,) = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])
         # What a rejected draw left in the graph (constants) stays: unused values are legal.
         kind(scope)
 
     def call(self, scope):
         """A call of one of the model's own functions."""
-        if not self.with_functions:
-            raise Rejected
-        function = self.rng.choice(hints.functions(self.opset))
+        function = self.rng.choice(self.functions)
         shape = self.rng.choice([hints.BASE, [4, 4]])
         operands = [self.pick(scope, "tensor(float)", shape).name for _ in function.input]
-        return self.accept(self.node(function.name, operands, scope, len(function.output), function.domain), scope)
+        node = self.node(function.name, operands, scope, len(function.output), function.domain)
+        if function.overload:
+            node.overload = function.overload
+        node.attribute.extend(helper.make_attribute(a, 0.25) for a in function.attribute)
+        return self.accept(node, scope)
+
+    def custom(self, scope):
+        """An operator that nothing declares: its results have the types that value_info says."""
+        operands = [self.rng.choice(scope.visible).name for _ in range(self.rng.randint(1, 3))]
+        node = self.node(self.rng.choice(["Warp", "Router"]), operands, scope, self.rng.randint(1, 2), CUSTOM)
+        if set(node.output) & {v.name for v in scope.visible} or len(set(node.output)) < len(node.output):
+            raise Rejected
+        scope.nodes.append(node)
+        types = [helper.make_tensor_type_proto(self.rng.choice(hints.CUSTOM_TYPES), hints.BASE) for _ in node.output]
+        made = [scope.add(Value(o, t)) for o, t in zip(node.output, types)]
+        scope.declared += made
+        self.used.add(node.op_type)
+        return made
 
     def any_constant(self, scope):
         return [self.constant(scope, self.rng.choice(hints.CONSTANT_TYPES), self.rng.choice([[], [1], [4], [0], hints.BASE]))]
@@ -334,9 +257,8 @@ class Maker:
         imports = [helper.make_opsetid("", self.opset)]
         if self.with_ml:
             imports.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
-        functions = hints.functions(self.opset) if self.with_functions else []
-        imports += [helper.make_opsetid(f.domain, 1) for f in functions[:1]]
-        model = helper.make_model(graph, opset_imports=imports, producer_name="graph_maker", functions=functions)
+        imports += [helper.make_opsetid(d, 1) for d in sorted({CUSTOM, *(f.domain for f in self.functions)})]
+        model = helper.make_model(graph, opset_imports=imports, producer_name="graph_maker", functions=self.functions)
         model.ir_version = max(8, helper.find_min_ir_version_for(imports, ignore_unknown=True))
         return model
 
@@ -347,8 +269,6 @@ class Maker:
                 type_proto = helper.make_tensor_type_proto(elem, shape)
                 scope.inputs.append((f"in{i}", type_proto))
                 scope.add(Value(f"in{i}", type_proto), made=False)
-        if self.rng.random() < 0.15:
-            self.sparse_weight(scope)
         self.fill(scope, self.budget)
         # An output must have a rank, which inference does not always find.
         fit = [v for v in scope.made if not v.text.startswith("tensor(") or v.type.tensor_type.HasField("shape")]
@@ -360,7 +280,7 @@ class Maker:
             outputs += [v for v in scope.visible if v.name in weights][:1]
         graph = self.graph(scope, outputs, "random")
         if self.rng.random() < 0.5:
-            said = {v.name for v in outputs}
+            said = {v.name for v in [*outputs, *scope.declared]}
             graph.value_info.extend(helper.make_value_info(v.name, v.type) for v in scope.made if v.name not in said)
         return self.model(graph)
 

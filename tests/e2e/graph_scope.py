@@ -30,6 +30,10 @@ def shape_of(type_proto):
     return [d.dim_value for d in dims] if all(d.HasField("dim_value") for d in dims) else None
 
 
+class Rejected(Exception):
+    """This draw makes no valid node."""
+
+
 class Value:
     def __init__(self, name, type_proto, tensor=None):
         self.name, self.type, self.tensor = name, type_proto, tensor
@@ -53,6 +57,7 @@ class Scope:
         self.tag = str(self.depth) if self.alike else f"{self.depth}x{self.root.bodies}"
         self.visible = list(outer.visible) if outer else []
         self.nodes, self.initializers, self.sparse, self.inputs, self.made = [], [], [], [], []
+        self.declared = []  # what value_info alone gives a type
         self.counter = 0
         self.depths = outer.depths if outer else {}  # of the deepest graph that has a name like a cast's
 

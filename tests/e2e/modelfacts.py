@@ -6,7 +6,8 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, numpy_helper
 
-LOW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+ELEMENTS = {"fp16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
+LOW = tuple(ELEMENTS.values())
 FLOAT_BYTES = {TensorProto.FLOAT: 4, TensorProto.FLOAT16: 2, TensorProto.BFLOAT16: 2}
 
 Casts = collections.namedtuple("Casts", "count duplicates round_trips")

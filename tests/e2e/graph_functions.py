@@ -1,0 +1,43 @@
+"""Functions that a drawn model may bring along."""
+
+from onnx import AttributeProto, TensorProto, helper
+
+OVERLOADS_SINCE = 21  # the first opset that goes with IR version 10
+
+
+def functions(opset):
+    """Bodies without types: with a constant, with an attribute of the caller's, one that calls another, one of another
+    domain that does so in a graph of its own; and, from IR version 10 on, two that differ in their overload alone."""
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("local", 1), helper.make_opsetid("com.acme.nn", 1)]
+
+    def function(domain, name, inputs, outputs, nodes, **more):
+        return helper.make_function(domain, name, inputs, outputs, nodes, imports, **more)
+
+    half = helper.make_node("Constant", [], ["half"], value_float=0.5)
+    squash = function("local", "Squash", ["x"], ["y"], [
+        half, helper.make_node("Mul", ["x", "half"], ["scaled"]), helper.make_node("Tanh", ["scaled"], ["y"])])
+    blend = function("local", "Blend", ["a", "b"], ["sum", "bent"], [
+        helper.make_node("Squash", ["a"], ["small"], domain="local"), helper.make_node("Add", ["small", "b"], ["sum"]),
+        helper.make_node("Relu", ["sum"], ["bent"])])
+
+    factor = helper.make_node("Constant", [], ["factor"])
+    reference = factor.attribute.add()
+    reference.name, reference.ref_attr_name, reference.type = "value_float", "alpha", AttributeProto.FLOAT
+    scale = function("com.acme.nn", "Scale", ["x"], ["y"], [factor, helper.make_node("Mul", ["x", "factor"], ["y"])],
+                     attributes=["alpha"])
+
+    def branch(node):
+        out = helper.make_tensor_value_info(node.output[0], TensorProto.FLOAT, None)
+        return helper.make_graph([node], "branch", [], [out])
+
+    choose = helper.make_node(
+        "If", ["positive"], ["y"], then_branch=branch(helper.make_node("Squash", ["x"], ["kept"], domain="local")),
+        else_branch=branch(helper.make_node("MatMul", ["x", "x"], ["kept"])))
+    gate = function("com.acme.nn", "Gate", ["x"], ["y"], [
+        half, helper.make_node("ReduceMax", ["x"], ["largest"], keepdims=0),
+        helper.make_node("Greater", ["largest", "half"], ["positive"]), choose])
+    found = [squash, blend, scale, gate]
+    if opset >= OVERLOADS_SINCE:
+        found += [function("local", "Bend", ["x"], ["y"], [helper.make_node(op, ["x"], ["y"])], overload=overload)
+                  for op, overload in (("Relu", ""), ("Exp", "steep"))]
+    return found
