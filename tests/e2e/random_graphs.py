@@ -96,6 +96,7 @@ def check(compiler, model, rng, folder):
     try:
         one = compiled(compiler, before, after, mode, ["-j1", *promote], rules)
         expect(compiled(compiler, before, after, mode, ["-j4", *promote], rules) == one, "-j1 and -j4 make different files")
+        compiled(compiler, before, after, mode, ["--emit", "decisions", *promote], rules)
         result = onnx.load_model_from_string(one)
         try:
             onnx.checker.check_model(str(after), full_check=True)

@@ -190,7 +190,7 @@ def make(rng, model, base, compiles):
     """(a rule file that adds to `base`, its statements); `compiles(text)` tells whether the compiler takes it."""
     maker = RuleMaker(rng, model)
     text, kept = f'amp 1\nimport "{base}"\n', []
-    for _ in range(rng.randint(1, 8)):
+    for _ in range(rng.randint(1, 12)):
         statement = maker.draw()
         for spelling in statement.texts:
             if compiles(f"{text}{spelling}\n"):
