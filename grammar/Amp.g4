@@ -20,6 +20,7 @@ statement
     | overriding
     | role
     | alias
+    | externOperator
     | tensorRule
     | nodeRule
     | guardRule
@@ -78,6 +79,17 @@ parameters : name (COMMA name)* ;
 aliasTarget : op (LPAREN (binding (COMMA binding)*)? RPAREN)? ;
 binding : name COLON name ;
 
+// `extern com.acme::FusedMoe since 2 <k: int = 2>(x: T, w?: T, more...: T) -> (y: T) where T in fp32, fp16`
+externOperator
+    : EXTERN op (SINCE NUMBER)? attributes? formals ARROW formals (WHERE typeVariable (AND typeVariable)*)?
+    ;
+attributes : LT attribute (COMMA attribute)* GT ;
+attribute : name QUESTION? COLON typeName (ASSIGN (NUMBER | STRING))? ;
+formals : LPAREN (formal (COMMA formal)*)? RPAREN ;
+formal : name QUESTION? COLON typeName | VARIADIC COLON EACH? typeName ;
+typeVariable : ID IN typeName (COMMA typeName)* ;
+typeName : ID | FP16 | BF16 ;
+
 tensorRule : TENSOR pattern (COMMA pattern)* (KEEP | STORE) word ;
 nodeRule : NODE pattern (COMMA pattern)* (KEEP word | ID) ;
 guardRule : GUARD pattern (COMMA pattern)* ;
@@ -112,7 +124,7 @@ operandName : ID | nameWord | WHERE ;
 termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
     : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | ON | CONFLICT | TENSOR | NODE | NODES | GUARD
-    | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM
+    | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
 opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
@@ -136,6 +148,10 @@ LEAVE : 'leave' ;
 BOUNDED : 'bounded' ;
 OVERRIDE : 'override' ;
 ALIAS : 'alias' ;
+EXTERN : 'extern' ;
+SINCE : 'since' ;
+IN : 'in' ;
+EACH : 'each' ;
 TENSOR : 'tensor' ;
 NODE : 'node' ;
 NODES : 'nodes' ;
@@ -170,6 +186,8 @@ GE : '>=' ;
 LT : '<' ;
 GT : '>' ;
 ASSIGN : '=' ;
+ARROW : '->' ;
+QUESTION : '?' ;
 COMMA : ',' ;
 COLON : ':' ;
 STAR : '*' ;
@@ -182,6 +200,8 @@ RBRACE : '}' ;
 PERCENT : NUMBER '%' ;
 NUMBER : '-'? [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)? ;
 QNAME : ID '::' ID ;
+// Before ID, which takes the points as well.
+VARIADIC : [A-Za-z_] [A-Za-z0-9_.]* '...' ;
 ID : [A-Za-z_] [A-Za-z0-9_.]* ;
 STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* '"' ;
 REGEX : '/' (~[/\\\r\n*] | '\\' ~[\r\n]) (~[/\\\r\n] | '\\' ~[\r\n])* '/' ;

@@ -90,6 +90,17 @@ const Case kStatements[] = {
     {"alias where(condition, x, y) = Where(condition: condition, X: x, Y: y)",
      "alias where(condition, x, y) = Where(condition: condition, X: x, Y: y)\n"},
     {"alias now() = Shape()", "alias now() = Shape\n"},
+    // Declarations
+    {"extern com.acme::FusedMoe(x: T, w: T, scale: float) -> (y: T) where T in fp32, fp16",
+     "extern com.acme::FusedMoe(x: T, w: T, scale: float) -> (y: T) where T in fp32, fp16\n"},
+    {"extern com.acme::Mix since 2<k : int=2, mode?:string, s: string = \"a \\\"b\\\"\", e: float = -1e-5>\n"
+     "  (x: T, w ?: I, more...: each T)->(y: T, z?: int64)\n  where T in fp32, bf16 and I in int32, int64",
+     "extern com.acme::Mix since 2 <k: int = 2, mode?: string, s: string = \"a \\\"b\\\"\", e: float = -1e-5>"
+     "(x: T, w?: I, more...: each T) -> (y: T, z?: int64) where T in fp32, bf16 and I in int32, int64\n"},
+    {"extern ai.onnx::Own since 3 () -> () extern com.acme::Source<n: int>() -> (y: any)",
+     "extern ai.onnx::Own since 3 () -> ()\nextern com.acme::Source<n: int>() -> (y: any)\n"},
+    {"extern com.acme::Words(weight: T, extern?: T, in: T, each: T, since...: T) -> (where: T) where T in fp32",
+     "extern com.acme::Words(weight: T, extern?: T, in: T, each: T, since...: T) -> (where: T) where T in fp32\n"},
     // Names
     {"tensor \"*learning_rate*\" keep fp32 tensor /encoder\\.layer\\.[0-3]\\..*/ store fp32",
      "tensor \"*learning_rate*\" keep fp32\ntensor /encoder\\.layer\\.[0-3]\\..*/ store fp32\n"},
@@ -111,6 +122,10 @@ const Case kStatements[] = {
      "alias f(keep, store, exact, level, tensor) = Gemm(A: keep)\n"},
     {"deny Foo where weight is weight and size == 3 and rank(scope) > 1",
      "deny Foo where weight is weight and size == 3 and rank(scope) > 1\n"},
+    {"Gather arg extern, in, since, each keep fp32\nextern a.b::C(x: T) -> (y: T) where T in fp16\ndeny Exp",
+     "Gather arg extern, in, since, each keep fp32\nextern a.b::C(x: T) -> (y: T) where T in fp16\ndeny Exp\n"},
+    {"deny Foo where A == extern\nextern a.b::C(x: fp32) -> (y: fp32)",
+     "deny Foo where A == extern\nextern a.b::C(x: fp32) -> (y: fp32)\n"},
     {"deny exact, from, conflict where on == 1", "deny exact, from, conflict where on == 1\n"},
     {"# a comment\ndeny Exp # another\n#", "deny Exp\n"},
 };

@@ -35,18 +35,21 @@ inline constexpr Code kUnknownName = "AMPC0106";       // in `where`: neither op
 inline constexpr Code kUnknownParameter = "AMPC0107";  // an alias binds to a parameter that it does not list
 inline constexpr Code kAliasHidesOperator = "AMPC0108";
 inline constexpr Code kUnknownProperty = "AMPC0109";  // `X is …`, `…(X)`, a measure of weights
+inline constexpr Code kBadDeclaration = "AMPC0110";   // an `extern` that makes no sense, or that ONNX has already
+inline constexpr Code kNearlyDeclared = "AMPC0111";   // an operator beside a declared one of nearly that name
 
 // 02xx: types and schemas
 inline constexpr Code kNeverFloat = "AMPC0201";     // a role on an operand that is never float
 inline constexpr Code kNeverLow = "AMPC0202";       // `allow` of an operator that no opset lowers
 inline constexpr Code kBadComparison = "AMPC0203";  // the two sides do not go together
 inline constexpr Code kNeedsPosition = "AMPC0204";  // an operand by name where no schema tells the names
+inline constexpr Code kNoSuchType = "AMPC0205";     // in `extern`
 
 // 03xx: contradictions
 inline constexpr Code kContradiction = "AMPC0301";
 inline constexpr Code kDuplicate = "AMPC0302";
 inline constexpr Code kSettingTwice = "AMPC0303";
-inline constexpr Code kDefinedTwice = "AMPC0304";  // a level or an alias
+inline constexpr Code kDefinedTwice = "AMPC0304";  // a level, an alias, an operator
 inline constexpr Code kNothingToOverride = "AMPC0305";
 
 // 04xx: files and imports

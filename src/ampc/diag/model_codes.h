@@ -24,14 +24,15 @@ inline constexpr std::string_view kUnknownType = "AMPC1014";  // a value whose t
 inline constexpr std::string_view kOverflow = "AMPC1020";     // a weight that the low type cannot hold
 inline constexpr std::string_view kNoEffect = "AMPC1021";     // a rule that a schema overrules (R17)
 inline constexpr std::string_view kTiedRole = "AMPC1022";  // a role on an operand that the schema ties to others (R7)
-inline constexpr std::string_view kInputWeights = "AMPC1023";  // weights that are graph inputs too
-inline constexpr std::string_view kOpsetNote = "AMPC1024";     // nodes that a newer opset would free
-inline constexpr std::string_view kUnusedRule = "AMPC1025";    // a rule that matched nothing
-inline constexpr std::string_view kLoneFunction = "AMPC1026";  // a model-local function that could not be inlined
-inline constexpr std::string_view kMixedLow = "AMPC1027";      // the other low type is in the model already
-inline constexpr std::string_view kCannotWrite = "AMPC2001";   // the output cannot be written
-inline constexpr std::string_view kSameFile = "AMPC2002";      // the output would overwrite an input
-inline constexpr std::string_view kTooLarge = "AMPC2003";      // the output passes protobuf's 2 GiB
-inline constexpr std::string_view kDepfileName = "AMPC2004";   // a name that a depfile cannot hold
+inline constexpr std::string_view kInputWeights = "AMPC1023";        // weights that are graph inputs too
+inline constexpr std::string_view kOpsetNote = "AMPC1024";           // nodes that a newer opset would free
+inline constexpr std::string_view kUnusedRule = "AMPC1025";          // a rule that matched nothing
+inline constexpr std::string_view kLoneFunction = "AMPC1026";        // a model-local function that could not be inlined
+inline constexpr std::string_view kMixedLow = "AMPC1027";            // the other low type is in the model already
+inline constexpr std::string_view kAgainstDeclaration = "AMPC1028";  // nodes that contradict an `extern` (warning)
+inline constexpr std::string_view kCannotWrite = "AMPC2001";         // the output cannot be written
+inline constexpr std::string_view kSameFile = "AMPC2002";            // the output would overwrite an input
+inline constexpr std::string_view kTooLarge = "AMPC2003";            // the output passes protobuf's 2 GiB
+inline constexpr std::string_view kDepfileName = "AMPC2004";         // a name that a depfile cannot hold
 
 }  // namespace ampc::codes

@@ -27,6 +27,7 @@
 #include "ampc/emit/depfile.h"
 #include "ampc/emit/model_writer.h"
 #include "ampc/emit/rewrite.h"
+#include "ampc/model/declared.h"
 #include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
 #include "ampc/passes/passes.h"
@@ -84,6 +85,7 @@ class Run {
     lang::Settings overrides;
     if (!settle_options(*rules, overrides)) return kUsage;
     if (model == nullptr) return kWrongInput;
+    if (!bind_declared(*model, *rules->operators, diagnostics_)) return kWrongInput;
     infer_types(*model, diagnostics_);
     if (diagnostics_.failed()) return kWrongInput;
     const RuleIndex index(*rules, overrides, *model);

@@ -142,6 +142,35 @@ struct Alias {
   std::vector<Word> parameters;
   std::vector<AliasTarget> targets;
 };
+/// `more...: each T`
+struct FormalDeclaration {
+  Word name;
+  bool optional = false;
+  bool variadic = false;
+  bool each = false;  // operands of a variadic one have types of their own
+  Word type;
+};
+/// `k: int = 2`
+struct AttributeDeclaration {
+  Word name;
+  bool optional = false;
+  Word type;
+  std::optional<Number> number;     // the default
+  std::optional<std::string> text;  // the default
+  Span value;                       // of the default
+};
+/// `T in fp32, fp16`
+struct TypeVariable {
+  Word name;
+  std::vector<Word> types;
+};
+struct Extern {
+  Op op;
+  std::optional<Number> since;
+  std::vector<AttributeDeclaration> attributes;
+  std::vector<FormalDeclaration> inputs, outputs;
+  std::vector<TypeVariable> types;
+};
 /// tensor, node, guard, weight: a statement about names.
 struct NameRule {
   enum class Kind : std::uint8_t { tensor, node, guard, weight };
@@ -169,7 +198,7 @@ struct Block {
 
 struct Statement {
   using Node = std::variant<Version, Import, Setting, IoRule, LevelDefinition, LevelPart, List, Bounded, Role, Alias,
-                            NameRule, WeightCondition, Scope, Block>;
+                            Extern, NameRule, WeightCondition, Scope, Block>;
   Node node;
   Span span;     // whole
   Span keyword;  // its first word

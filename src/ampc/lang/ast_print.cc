@@ -35,6 +35,13 @@ std::string text(const Qualifiers& q) {
   const std::string dtypes = joined(q.dtypes, [](const Word& w) { return w.text; });
   return levels + (levels.empty() || dtypes.empty() ? "" : ", ") + dtypes;
 }
+std::string text(const FormalDeclaration& f) {
+  return f.name.text + (f.variadic ? "...: " : f.optional ? "?: " : ": ") + (f.each ? "each " : "") + f.type.text;
+}
+std::string text(const AttributeDeclaration& a) {
+  const std::string value = a.number ? " = " + a.number->text : a.text ? " = " + quoted(*a.text) : "";
+  return a.name.text + (a.optional ? "?: " : ": ") + a.type.text + value;
+}
 template <typename T>
 std::string texts(const std::vector<T>& list) {
   return joined(list, [](const T& item) { return text(item); });
@@ -128,6 +135,15 @@ class Printer {
               return text(t.op) + "(" +
                      joined(t.bindings, [](const Binding& b) { return b.formal.text + ": " + b.parameter.text; }) + ")";
             });
+  }
+  void write(const Extern& n) {
+    out_ += "extern " + text(n.op);
+    if (n.since) out_ += " since " + n.since->text;
+    if (!n.attributes.empty()) out_ += (n.since ? " <" : "<") + texts(n.attributes) + ">";
+    out_ += (n.since && n.attributes.empty() ? " (" : "(") + texts(n.inputs) + ") -> (" + texts(n.outputs) + ")";
+    for (const TypeVariable& v : n.types) {
+      out_ += (&v == n.types.data() ? " where " : " and ") + v.name.text + " in " + texts(v.types);
+    }
   }
   void write(const NameRule& n) {
     constexpr const char* words[] = {"tensor", "node", "guard", "weight"};

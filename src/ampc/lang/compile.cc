@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "ampc/lang/ast.h"
+#include "ampc/lang/declare.h"
 #include "ampc/lang/draft.h"
 
 namespace ampc::lang {
@@ -73,8 +74,10 @@ std::optional<RuleSet> compile(const std::string& path, const CompileOptions& op
   const std::size_t before = diagnostics.errors();
   const Program program = load(path, options, sources, diagnostics);
   if (program.units.empty()) return std::nullopt;
-  const Names names(program, options, diagnostics);
+  const std::shared_ptr<const Operators> operators = declare(program, diagnostics);
+  const Names names(program, *operators, options, diagnostics);
   Draft draft = resolve(program, names, diagnostics);
+  draft.rules.operators = operators;
   settle_rules(draft, program, diagnostics);
   settle_names(draft, diagnostics);
   settle_settings(draft, program, diagnostics);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ampc/lang/ast.h"
+#include "ampc/lang/declare.h"
 #include "ampc/lang/draft.h"
 
 namespace ampc::lang {
@@ -48,6 +49,7 @@ class Dumper {
       for (const std::string& line : settings) lines_.push_back(prefix(s) + line);
     }
     flush(out);
+    for (const Signature& s : rules_.operators->declared()) out += lang::print(s) + "\n";
     for (const OpRule& r : rules_.ops) {
       lines_.push_back(prefix(r.scope) + std::string(ast::spelling(r.verdict)) + " " + when(r.when, ": ") +
                        spelling(r.op) + (r.where ? " where " + lang::print(*r.where) : ""));

@@ -91,6 +91,27 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
       return takes(AmpLexer::RPAREN) ? "',' or ')'" : "operands and parameters";
     case AmpParser::RuleBinding:
       return "':' and a parameter";
+    case AmpParser::RuleExternOperator:
+      if (last == AmpLexer::SINCE) return "the first opset version of the domain that has it";
+      if (takes(AmpLexer::ARROW)) return "'->' and the results";
+      if (takes(AmpLexer::WHERE)) return "'where' and the type variables";
+      return "'since', the attributes in <...> or the operands in (...)";
+    case AmpParser::RuleAttributes:
+      return "',' or '>'";
+    case AmpParser::RuleAttribute:
+      if (last == AmpLexer::ASSIGN) return "the default, a number or a text in quotes";
+      return takes(AmpLexer::QUESTION) ? "':' and the type, or '?' where it may be left out" : "':' and the type";
+    case AmpParser::RuleFormals:
+      if (takes(AmpLexer::RPAREN) && last != AmpLexer::LPAREN) return "',' or ')'";
+      return takes(AmpLexer::LPAREN) ? "'(' and the operands' names and types" : "the name of an operand";
+    case AmpParser::RuleFormal:
+      return takes(AmpLexer::QUESTION) ? "':' and the type, or '?' where it may be left out"
+             : takes(AmpLexer::COLON)  ? "':' and the type"
+                                       : "the name of an operand";
+    case AmpParser::RuleTypeVariable:
+      return takes(AmpLexer::IN) ? "'in' and the types that it may be" : "a type variable";
+    case AmpParser::RuleTypeName:
+      return "a type such as fp32 or int64, or a type variable";
     case AmpParser::RulePattern:
       return "a name in quotes or a regular expression between slashes";
     case AmpParser::RuleTensorRule:

@@ -21,8 +21,9 @@ std::string quote(std::string_view text) { return "'" + std::string(text) + "'";
 
 std::string spelling(const OpName& op) { return op.domain.empty() ? op.name : op.domain + "::" + op.name; }
 
-Names::Names(const Program& program, const CompileOptions& options, Diagnostics& diagnostics)
-    : program_(program), options_(options), diagnostics_(diagnostics) {
+Names::Names(const Program& program, const Operators& operators, const CompileOptions& options,
+             Diagnostics& diagnostics)
+    : program_(program), operators_(operators), options_(options), diagnostics_(diagnostics) {
   for (const Unit& unit : program.units) {
     for (const ast::Statement& s : unit.file.statements) {
       if (const auto* alias = std::get_if<ast::Alias>(&s.node)) define(*alias);
@@ -34,7 +35,7 @@ void Names::define(const ast::Alias& alias) {
   Definition definition;
   definition.alias = &alias;
   const std::string& name = alias.name.text;
-  if (!Schemas::get().versions("", name).empty()) {
+  if (!operators_.versions("", name).empty()) {
     diagnostics_.error(codes::kAliasHidesOperator, "the alias " + quote(name) + " would hide the operator of that name")
         .at(alias.name.span)
         .fix("give it a name that no operator has; frontends' names begin with a small letter");
@@ -107,13 +108,12 @@ bool Names::is_alias(const std::string& name) const {
 }
 
 std::optional<Target> Names::target(const ast::Op& op) const {
-  const Schemas& schemas = Schemas::get();
   Target result;
   result.op = {op.domain, op.name};
-  result.versions = schemas.versions(op.domain, op.name);
+  result.versions = operators_.versions(op.domain, op.name);
   if (!result.versions.empty()) return result;
   // Domains that onnx has no schemas for are taken as they stand.
-  if (op.qualified && !schemas.has_domain(op.domain)) return result;
+  if (op.qualified && !Schemas::get().has_domain(op.domain)) return result;
   return std::nullopt;
 }
 
@@ -121,23 +121,34 @@ std::vector<Target> Names::operators(const ast::Op& op) const {
   if (!op.qualified) {
     if (const auto it = aliases_.find(op.name); it != aliases_.end()) return it->second.targets;
   }
-  if (auto one = target(op)) return {std::move(*one)};
+  if (auto one = target(op)) {
+    if (!one->known()) warn_if_nearly_declared(op);
+    return {std::move(*one)};
+  }
   report_unknown(op);
   return {};
 }
 
+// Whoever declares some operators of a domain may leave others out, but not by a slip of the pen.
+void Names::warn_if_nearly_declared(const ast::Op& op) const {
+  const auto near = nearest(op.name, operators_.operators(op.domain));
+  if (!near) return;
+  diagnostics_.warning(codes::kNearlyDeclared, quote(spelling(OpName{op.domain, op.name})) + " is not declared")
+      .at(op.span, "did you mean '" + *near + "'?")
+      .also(operators_.versions(op.domain, *near).front()->declared, "declared here");
+}
+
 void Names::report_unknown(const ast::Op& op) const {
-  const Schemas& schemas = Schemas::get();
   std::string message = "no operator is called " + quote(op.name);
   if (op.qualified)
     message = "the domain " + quote(op.domain.empty() ? "ai.onnx" : op.domain) + " has no operator " + quote(op.name);
   auto& d = diagnostics_.error(codes::kNoSuchOperator, message).at(op.span);
-  std::vector<std::string_view> names = schemas.operators(op.domain);
+  std::vector<std::string_view> names = operators_.operators(op.domain);
   if (!op.qualified) {
     for (const auto& [name, definition] : aliases_) names.push_back(name);
   }
-  for (const std::string_view domain : schemas.domains()) {
-    if (domain == op.domain || schemas.versions(domain, op.name).empty()) continue;
+  for (const std::string_view domain : operators_.domains()) {
+    if (domain == op.domain || operators_.versions(domain, op.name).empty()) continue;
     d.fix("the domain '" + std::string(domain.empty() ? "ai.onnx" : domain) + "' has one: write " +
           (domain.empty() ? op.name : std::string(domain) + "::" + op.name));
     return;
@@ -294,7 +305,7 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
     }
     diagnostics_.error(codes::kNeedsPosition, "no schema tells the " + what + "s of " + op + " by name")
         .at(operand.span)
-        .fix("write its position, counted from 1");
+        .fix("write its position, counted from 1, or declare the operator: extern " + op + "(...) -> (...)");
     return std::nullopt;
   }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ampc/lang/program.h"
-#include "ampc/model/schemas.h"
+#include "ampc/model/operators.h"
 
 namespace ampc::lang {
 
@@ -28,7 +28,7 @@ std::string spelling(const OpName& op);
 class Names {
  public:
   /// Collects and checks the aliases of all units.
-  Names(const Program& program, const CompileOptions& options, Diagnostics& diagnostics);
+  Names(const Program& program, const Operators& operators, const CompileOptions& options, Diagnostics& diagnostics);
 
   /// The operators that a name stands for; reports and returns none where there are none.
   std::vector<Target> operators(const ast::Op& op) const;
@@ -59,7 +59,10 @@ class Names {
   void report_unknown(const ast::Op& op) const;
   bool offered_elsewhere(const std::string& name, std::string* file) const;
 
+  void warn_if_nearly_declared(const ast::Op& op) const;
+
   const Program& program_;
+  const Operators& operators_;
   const CompileOptions& options_;
   Diagnostics& diagnostics_;
   std::map<std::string, Definition, std::less<>> aliases_;

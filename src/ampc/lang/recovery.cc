@@ -38,6 +38,7 @@ bool takes_pattern(std::size_t type) {
 bool can_begin(std::size_t type) {
   if (is_verb(type) || takes_pattern(type)) return true;
   switch (type) {
+    case AmpLexer::EXTERN:
     case AmpLexer::AMP:
     case AmpLexer::DTYPE:
     case AmpLexer::LEVEL:
@@ -75,6 +76,7 @@ bool begins_statement(antlr4::TokenStream* input) {
   if (is_verb(type)) return true;
   const std::size_t next = input->LA(2);
   if (takes_pattern(type) && (next == AmpLexer::STRING || next == AmpLexer::REGEX)) return true;
+  if (type == AmpLexer::EXTERN && next == AmpLexer::QNAME) return true;
   if (!can_begin(type)) return false;
   const Token* before = input->LT(-1);
   // A name at the head of a line begins a statement, unless the line before is to be continued.
@@ -107,9 +109,9 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias",    "allow",   "amp",   "block",  "bounded", "default",   "deny",        "dtype",  "follow",
-      "guard",    "import",  "io",    "leave",  "level",   "node",      "off",         "on",     "overflow",
-      "override", "promote", "scope", "shared", "tensor",  "underflow", "unsupported", "weight", "weights"};
+      "alias",   "allow",  "amp",    "block",  "bounded",   "default",     "deny",   "dtype",  "extern",   "follow",
+      "guard",   "import", "io",     "leave",  "level",     "node",        "off",    "on",     "overflow", "override",
+      "promote", "scope",  "shared", "tensor", "underflow", "unsupported", "weight", "weights"};
   return words;
 }
 
@@ -269,6 +271,8 @@ void StatementRecovery::reportError(antlr4::Parser* parser, const antlr4::Recogn
     d.fix("'==' compares");
   }
   if (token->getType() == AmpLexer::EQ && enclosing(parser, AmpParser::RuleAlias) != nullptr) d.fix("one '=' names");
+  if (here->getRuleIndex() == AmpParser::RuleTypeName && token->getType() == AmpLexer::TENSOR)
+    d.fix("only tensors are meant: write fp16 for tensor(float16)");
   if (here->getRuleIndex() == AmpParser::RulePattern && is_name(token->getType())) {
     d.fix("write \"" + token->getText() + "\"");
   }

@@ -108,6 +108,10 @@ void Resolver::statement(const ast::Alias&, const ast::Statement& s, const Conte
   only_in_file(s, context, "an alias");
 }
 
+void Resolver::statement(const ast::Extern&, const ast::Statement& s, const Context& context) {
+  only_in_file(s, context, "a declaration");
+}
+
 void Resolver::statement(const ast::Setting& n, const ast::Statement& s, const Context& context) {
   if (!not_in_level(s, context, "the setting " + quote(n.key.text))) return;
   const std::string& key = n.key.text;

@@ -84,16 +84,21 @@ bool Resolver::lowers(const Target& target, ElemType low) {
   });
 }
 
+// The other place of a fault, where a declaration is behind it.
+void Resolver::show_declaration(Diagnostic& d, const Target& target) {
+  if (target.versions.back()->is_declared()) d.also(target.versions.back()->declared, "declared here");
+}
+
 void Resolver::check_lowerable(const Target& target, const ast::Qualifiers& q, Span span) {
   if (!target.known()) return;
   for (const ast::Word& w : q.dtypes) {
     if (lowers(target, w.text == "fp16" ? ElemType::float16 : ElemType::bfloat16)) continue;
-    diagnostics_.error(codes::kNeverLow, "no opset has " + spelling(target.op) + " in " + w.text)
-        .at(span, "cannot be allowed for this type");
+    auto& d = diagnostics_.error(codes::kNeverLow, "no opset has " + spelling(target.op) + " in " + w.text);
+    show_declaration(d.at(span, "cannot be allowed for this type"), target);
   }
   if (q.dtypes.empty() && !lowers(target, ElemType::float16) && !lowers(target, ElemType::bfloat16)) {
-    diagnostics_.warning(codes::kNeverLow, "'allow' has no effect on " + spelling(target.op))
-        .at(span, "no opset has it in fp16 or bf16");
+    auto& d = diagnostics_.warning(codes::kNeverLow, "'allow' has no effect on " + spelling(target.op));
+    show_declaration(d.at(span, "no opset has it in fp16 or bf16"), target);
   }
 }
 
@@ -187,7 +192,9 @@ bool Resolver::can_be_float(const Target& target, const OperandRef& ref, bool re
       operand.position ? (results ? "result " : "operand ") + std::to_string(*operand.position) : quote(operand.name);
   auto& d =
       diagnostics_.error(codes::kNeverFloat, what + " of " + spelling(target.op) + " is never fp32").at(operand.span);
-  d.label = "it is " + (types.size() > 6 ? "of other types" : list_of(types, false)) + " in every opset";
+  d.label =
+      "it is " + (types.size() > 6 || types.empty() ? "of other types" : list_of(types, false)) + " in every opset";
+  show_declaration(d, target);
   return false;
 }
 

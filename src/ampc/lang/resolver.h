@@ -34,6 +34,7 @@ class Resolver {
   void statement(const ast::Version&, const ast::Statement& s, const Context& context);
   void statement(const ast::Import&, const ast::Statement& s, const Context& context);
   void statement(const ast::Alias&, const ast::Statement& s, const Context& context);
+  void statement(const ast::Extern&, const ast::Statement& s, const Context& context);
   void statement(const ast::Setting& n, const ast::Statement& s, const Context& context);
   static std::vector<std::string> values_of(const std::string& key);
   bool allowed(const ast::Word& word, const std::string& what, const std::vector<std::string>& values);
@@ -50,6 +51,7 @@ class Resolver {
   static bool is_follow_mode(const ast::List& n);
   // Does some version of the operator take or make this type where it also takes fp32?
   static bool lowers(const Target& target, ElemType low);
+  static void show_declaration(Diagnostic& d, const Target& target);
   void check_lowerable(const Target& target, const ast::Qualifiers& q, Span span);
   void statement(const ast::Bounded& n, const ast::Statement& s, const Context& context);
   void statement(const ast::Role& n, const ast::Statement& s, const Context& context);

@@ -13,6 +13,7 @@
 
 #include "ampc/diag/diagnostic.h"
 #include "ampc/model/elem_type.h"
+#include "ampc/model/operators.h"
 
 namespace ampc::lang {
 
@@ -218,6 +219,8 @@ struct Scope {
 };
 
 struct RuleSet {
+  std::shared_ptr<const Operators> operators =
+      std::make_shared<const Operators>();  // ONNX's, and what `extern` declares
   std::vector<Level> levels;
   std::vector<Scope> scopes;  // a parent stands before its children
   std::vector<OpRule> ops;

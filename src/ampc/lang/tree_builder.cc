@@ -1,9 +1,9 @@
 #include "ampc/lang/tree_builder.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "ampc/diag/codes.h"
+#include "ampc/lang/tree_words.h"
 
 namespace ampc::lang::syntax {
 
@@ -11,9 +11,9 @@ namespace {
 
 using P = AmpParser;
 
-class Builder {
+class Builder : private Words {
  public:
-  Builder(const Places& places, Diagnostics& diagnostics) : places_(places), diagnostics_(diagnostics) {}
+  using Words::Words;
 
   std::vector<ast::Statement> statements(const std::vector<P::StatementContext*>& trees) {
     std::vector<ast::Statement> result;
@@ -50,6 +50,7 @@ class Builder {
       return t->list() != nullptr ? Node(list(t->list(), true)) : Node(role(t->role(), true));
     if (auto* t = s->role()) return role(t, false);
     if (auto* t = s->alias()) return alias(t);
+    if (auto* t = s->externOperator()) return build_extern(t, *this);
     if (auto* t = s->tensorRule()) {
       return name_rule(ast::NameRule::Kind::tensor, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->STORE(),
                        t->word());
@@ -299,23 +300,8 @@ class Builder {
     return result;
   }
 
+  using Words::op;
   ast::Op op(P::OpContext* t) { return op(t->start); }
-
-  ast::Op op(const antlr4::Token* t) {
-    ast::Op result;
-    const std::string text = t->getText();
-    result.span = places_.of(t);
-    const std::size_t colons = text.find("::");
-    if (colons == std::string::npos) {
-      result.name = text;
-      return result;
-    }
-    result.qualified = true;
-    result.domain = text.substr(0, colons);
-    result.name = text.substr(colons + 2);
-    if (result.domain == "ai.onnx") result.domain.clear();
-    return result;
-  }
 
   std::vector<ast::Pattern> patterns(const std::vector<P::PatternContext*>& list) {
     std::vector<ast::Pattern> result;
@@ -331,63 +317,6 @@ class Builder {
     }
     return result;
   }
-
-  // A string's text: quotes off, \" and \\ undone.
-  std::string text_of(antlr4::tree::TerminalNode* node) {
-    const std::string raw = node->getText();
-    const Span place = span(node);
-    std::string result;
-    std::size_t end = raw.size();
-    if (end > 1 && raw.back() == '"' && !(end > 2 && raw[end - 2] == '\\' && escaped(raw, end - 1))) --end;
-    for (std::size_t i = 1; i < end; ++i) {
-      if (raw[i] != '\\' || i + 1 >= end) {
-        result += raw[i];
-        continue;
-      }
-      ++i;
-      if (raw[i] != '"' && raw[i] != '\\') {
-        const auto at = static_cast<std::uint32_t>(i);
-        diagnostics_.error(codes::kBadEscape, std::string("'\\") + raw[i] + "' is no escape")
-            .at({place.file, place.begin + at - 1, place.begin + at + 1})
-            .fix(
-                "in a string, \\\\ stands for \\ and \\\" for \"; a regular expression stands between slashes: "
-                "/a\\.b/");
-        result += '\\';
-      }
-      result += raw[i];
-    }
-    return result;
-  }
-
-  // Is the character at `at` escaped by an odd number of backslashes before it?
-  static bool escaped(const std::string& raw, std::size_t at) {
-    std::size_t n = 0;
-    while (at > n + 1 && raw[at - 1 - n] == '\\') ++n;
-    return n % 2 == 1;
-  }
-
-  ast::Number number(antlr4::tree::TerminalNode* node) {
-    ast::Number result;
-    result.text = node->getText();
-    result.span = span(node);
-    result.percent = result.text.ends_with('%');
-    const char* begin = result.text.data();
-    const char* end = begin + result.text.size() - (result.percent ? 1 : 0);
-    const auto read = std::from_chars(begin, end, result.value);
-    if (read.ec != std::errc() || !std::isfinite(result.value)) {
-      diagnostics_.error(codes::kBadNumber, "the number " + result.text + " is out of range").at(result.span);
-      result.value = 0;
-    }
-    result.whole = result.text.find_first_of(".eE%") == std::string::npos;
-    return result;
-  }
-
-  ast::Word word(antlr4::ParserRuleContext* t) { return {t->getText(), places_.of(t)}; }
-  ast::Word token(antlr4::tree::TerminalNode* t) { return {t->getText(), span(t)}; }
-  Span span(antlr4::tree::TerminalNode* t) const { return places_.of(t->getSymbol()); }
-
-  const Places& places_;
-  Diagnostics& diagnostics_;
 };
 
 }  // namespace

@@ -141,7 +141,7 @@ class Builder {
     Node& n = m_.nodes.back();
     n.proto = &proto;
     n.block = b;
-    n.op = op_of(proto, id);
+    n.op = op_of(proto);
     n.result_begin = static_cast<std::uint32_t>(m_.results.size());
     for (int slot = 0; slot < proto.output_size(); ++slot) {
       const std::string& name = proto.output(slot);
@@ -232,7 +232,7 @@ class Builder {
     m_.bodies.push_back(id);
   }
 
-  OpId op_of(const onnx::NodeProto& proto, NodeId node) {
+  OpId op_of(const onnx::NodeProto& proto) {
     const std::string_view domain = canonical(proto.domain());
     key_.assign(domain);
     key_ += '\0';
@@ -245,35 +245,10 @@ class Builder {
     op.signature = Schemas::get().find(domain, op.name, op.version);
     op.is_cast = special::is_cast(op.domain, op.name);
     op.is_constant = special::is_constant(op.domain, op.name);
-    if (op.signature == nullptr && Schemas::get().has_domain(domain)) report_unknown(op, node);
     const auto id = static_cast<OpId>(m_.ops.size());
     m_.ops.push_back(op);
     op_ids_.emplace(key_, id);
     return id;
-  }
-
-  void report_unknown(const Op& op, NodeId node) {
-    const auto& schemas = Schemas::get();
-    const std::string domain = op.domain.empty() ? "ai.onnx" : std::string(op.domain);
-    if (op.version == 0) {
-      diagnostics_
-          .error(codes::kUnknownOperator,
-                 fmt::format("the model uses '{}' of domain {} but imports no opset of it", op.name, domain))
-          .in(m_.where(node))
-          .fix("add the domain to the model's opset_import");
-      return;
-    }
-    auto& d = diagnostics_
-                  .error(codes::kUnknownOperator,
-                         fmt::format("{} opset {} has no operator '{}'", domain, op.version, op.name))
-                  .in(m_.where(node));
-    if (const auto versions = schemas.versions(op.domain, op.name); !versions.empty()) {
-      d.fix(fmt::format("it is there from opset {}; raise the model's opset", versions.front()->since_version));
-    } else if (const auto near = nearest(op.name, schemas.operators(op.domain))) {
-      d.fix(fmt::format("did you mean '{}'? An operator of your own belongs in a domain of its own", *near));
-    } else {
-      d.fix("an operator of your own belongs in a domain of its own");
-    }
   }
 
   void resolve(BlockId b) {

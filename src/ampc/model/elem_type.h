@@ -25,6 +25,16 @@ enum class ElemType : std::uint8_t {
   complex64 = 14,
   complex128 = 15,
   bfloat16 = 16,
+  float8e4m3fn = 17,
+  float8e4m3fnuz = 18,
+  float8e5m2 = 19,
+  float8e5m2fnuz = 20,
+  uint4 = 21,
+  int4 = 22,
+  float4e2m1 = 23,
+  float8e8m0 = 24,
+  uint2 = 25,
+  int2 = 26,
 };
 
 inline constexpr std::uint8_t kLastElemType = 63;  // room for types that later onnx releases add
@@ -67,6 +77,9 @@ constexpr std::size_t byte_size(ElemType t) {
 
 /// The rule language's spelling: "fp32", "fp16", "bf16", "fp64", "int64", "bool", …
 std::string_view short_name(ElemType t);
+/// The type of this name, in the rule language's spelling or in onnx's ("float", "float16", "bfloat16", "double");
+/// undefined where there is none.
+ElemType elem_type(std::string_view name);
 
 /// A set of element types.
 class ElemTypeSet {

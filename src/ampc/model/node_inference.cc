@@ -74,7 +74,7 @@ std::vector<InferredType> infer_node(const Model& m, NodeId n, const onnx::NodeP
                                      const std::function<ElemType(ValueId)>& type_of) {
   std::vector<InferredType> types(static_cast<std::size_t>(proto.output_size()));
   const Signature* s = m.op_of(n).signature;
-  const onnx::OpSchema* schema = s == nullptr ? nullptr : onnx_registry::find(*s);
+  const onnx::OpSchema* schema = s == nullptr || s->is_declared() ? nullptr : onnx_registry::find(*s);
   if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return types;
   Context context(m, n, proto, type_of);
   try {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ampc/diag/diagnostic.h"
 #include "ampc/model/elem_type.h"
 
 namespace ampc {
@@ -55,11 +56,14 @@ struct Signature {
   std::vector<Formal> outputs;
   std::vector<TypeVar> type_vars;
   std::vector<AttrFormal> attributes;
+  Span declared;  // where a rule file declares the operator
 
   /// The formal at 0-based `position`, the last one repeating where it is variadic; nullptr beyond the end.
   const Formal* input(std::size_t position) const { return at(inputs, position); }
   const Formal* output(std::size_t position) const { return at(outputs, position); }
   const AttrFormal* attribute(std::string_view name) const;
+  /// Declared by a rule file; onnx's schemas know nothing of it.
+  bool is_declared() const { return declared.valid(); }
 
  private:
   static const Formal* at(const std::vector<Formal>& list, std::size_t position);

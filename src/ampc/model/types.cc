@@ -5,6 +5,7 @@
 #include "onnx/onnx_pb.h"
 
 #include "ampc/diag/model_codes.h"
+#include "ampc/model/declared.h"
 #include "ampc/model/model.h"
 #include "ampc/model/node_inference.h"
 #include "ampc/model/special_ops.h"
@@ -23,16 +24,19 @@ class Inference {
  private:
   void node(NodeId n) {
     const auto bodies = m_.bodies_of(n);
-    if (!bodies.empty()) {
-      for (const BlockId body : bodies) {
-        enter_body(n, body);
-        block(body);
-      }
+    const Op& op = m_.op_of(n);
+    // What operands and results have to do with a body is known of ONNX's own control flow alone.
+    const bool known = op.signature != nullptr && !op.signature->is_declared();
+    for (const BlockId body : bodies) {
+      if (known) enter_body(n, body);
+      block(body);
+    }
+    if (known && !bodies.empty()) {
       leave_bodies(n, bodies);
       return;
     }
-    const Op& op = m_.op_of(n);
-    if (op.signature == nullptr) return;  // a typed wall: value_info tells, or nothing does
+    // A typed wall: value_info tells, or nothing does.
+    if (op.signature == nullptr || !contradiction(m_, n).empty()) return;
     check(n, *op.signature);
     bind(n, *op.signature);
     results(n, *op.signature);
@@ -133,6 +137,7 @@ class Inference {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i] == kNone) continue;
       const Formal* f = s.output(i);
+      if (s.is_declared() && f != nullptr && f->elems.empty()) m_.values[results[i]].tensor = false;
       const auto known = f == nullptr ? std::nullopt : from_variables(s, *f);
       if (known) {
         set(n, results[i], *known);

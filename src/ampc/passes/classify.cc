@@ -8,6 +8,7 @@
 #include "onnx/onnx_pb.h"
 
 #include "ampc/diag/model_codes.h"
+#include "ampc/model/declared.h"
 #include "ampc/passes/access.h"
 #include "ampc/passes/passes.h"
 
@@ -63,7 +64,6 @@ class Classifier {
   void report_tied() const;
   void report_unsupported() const;
   void report_no_effect() const;
-  void report_walls() const;
 
  private:
   static bool end(Decision& d, Choice choice, Reason reason, const Span& rule = {}, ValueId value = kNone) {
@@ -79,6 +79,7 @@ class Classifier {
     const Op& op = m_.op_of(n);
     if (op.is_cast) return end(d, Choice::leave, Reason::user_cast);
     if (op.is_constant) return end(d, Choice::leave, Reason::constant);
+    if (op.signature == nullptr) return end(d, Choice::leave, Reason::no_schema);
     if (!m_.bodies_of(n).empty()) return end(d, Choice::leave, Reason::control_flow);
     bool fp32 = false, fp64 = false;
     ValueId unknown = kNone, odd = kNone;
@@ -101,7 +102,8 @@ class Classifier {
       const bool free = var != kNoTypeVar && !op.signature->type_vars[static_cast<std::size_t>(var)].bound_by_input;
       (free ? typed_results : bound_results) = true;
     }
-    if (op.signature == nullptr) return end(d, Choice::leave, Reason::no_schema);
+    if (op.signature->is_declared() && !contradiction(m_, n).empty())
+      return end(d, Choice::leave, Reason::against_declaration);
     if (odd != kNone) return end(d, Choice::leave, Reason::not_a_tensor, {}, odd);
     if (unknown != kNone) return end(d, Choice::leave, Reason::unknown_type, {}, unknown);
     if (!fp32) return end(d, Choice::leave, Reason::no_float);
@@ -330,6 +332,7 @@ void Classifier::report_no_effect() const {
     } else {
       warning.note(fmt::format("{} of {} opset {} admits no {}", op.name, op.domain.empty() ? "ai.onnx" : op.domain,
                                op.version, short_name(d.low)));
+      if (op.signature->is_declared()) warning.also(op.signature->declared, "declared here");
     }
   }
 }
@@ -348,7 +351,7 @@ void Classifier::report_unsupported() const {
     if (counts[op] == 0) continue;
     const Op& o = m_.ops[op];
     const Signature* newer = nullptr;
-    for (const Signature* s : Schemas::get().versions(o.domain, o.name)) {
+    for (const Signature* s : c_.rules.rules().operators->versions(o.domain, o.name)) {
       if (s->since_version <= o.version || newer != nullptr || s->outputs.empty()) continue;
       if (s->outputs.front().elems.contains(low[op])) newer = s;
     }
@@ -358,30 +361,6 @@ void Classifier::report_unsupported() const {
                                        o.version, short_name(low[op])));
     d.in(m_.path);
     if (newer != nullptr) d.fix(fmt::format("opset {} has; the opset is yours to raise", newer->since_version));
-  }
-}
-
-void Classifier::report_walls() const {
-  std::vector<std::size_t> counts(m_.ops.size(), 0);
-  for (NodeId n = 0; n < m_.nodes.size(); ++n) {
-    const Decision& d = c_.plan.nodes[n];
-    if (d.reason == Reason::no_schema) ++counts[m_.nodes[n].op];
-    if (d.reason == Reason::unknown_type) {
-      c_.diagnostics
-          .warning(codes::kUnknownType,
-                   fmt::format("nothing tells the type of '{}', so the node is left as it is", m_.values[d.value].name))
-          .in(m_.where(n))
-          .fix("give the value a value_info entry");
-    }
-  }
-  for (OpId op = 0; op < m_.ops.size(); ++op) {
-    if (counts[op] == 0) continue;
-    c_.diagnostics
-        .warning(codes::kUndeclared,
-                 fmt::format("no schema of {}::{} is known: {} {} left in the types {} written for", m_.ops[op].domain,
-                             m_.ops[op].name, counts[op], counts[op] == 1 ? "node is" : "nodes are",
-                             counts[op] == 1 ? "it was" : "they were"))
-        .in(m_.path);
   }
 }
 
@@ -397,7 +376,7 @@ void classify(const PassContext& c) {
   classifier.report_tied();
   classifier.report_unsupported();
   classifier.report_no_effect();
-  classifier.report_walls();
+  report_walls(c);
 }
 
 }  // namespace ampc::passes

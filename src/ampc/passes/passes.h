@@ -20,6 +20,8 @@ namespace passes {
 
 /// R12: what rules and schemas say of each node. In parallel over nodes.
 void classify(const PassContext& c);
+/// R12.1: warns of operators that nothing declares, and of values whose type nothing tells. Called by classify.
+void report_walls(const PassContext& c);
 /// R25: weights that the low type cannot hold, and what is computed from them.
 void guard_ranges(const PassContext& c);
 /// R33: shape arithmetic and positions stay exact.

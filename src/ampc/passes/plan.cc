@@ -14,7 +14,9 @@ std::string_view reason_text(Reason r) {
     case Reason::double_operand:
       return "a double operand";
     case Reason::no_schema:
-      return "an operator without schema";
+      return "an operator that nothing declares";
+    case Reason::against_declaration:
+      return "not what is declared of the operator";
     case Reason::unknown_type:
       return "nothing tells the type of an operand";
     case Reason::not_a_tensor:

@@ -24,16 +24,17 @@ enum class Choice : std::uint8_t {
 /// Why a node is what it is, in the order of R12.
 enum class Reason : std::uint8_t {
   none,
-  no_float,        // leave: nothing of it is fp32
-  double_operand,  // leave (R2)
-  no_schema,       // leave: an operator without schema
-  unknown_type,    // leave: an operand whose type nothing tells
-  not_a_tensor,    // leave (R1): a sequence, an optional, a map or a sparse tensor
-  control_flow,    // leave: its interface keeps its types (R19)
-  attribute_type,  // leave (R20)
-  creator_low,     // an R20 creator whose readers all want low
-  constant,        // leave: a weight in the form of a node
-  user_cast,       // leave (R21)
+  no_float,             // leave: nothing of it is fp32
+  double_operand,       // leave (R2)
+  no_schema,            // leave: an operator that nothing declares
+  against_declaration,  // leave: not what is declared of its operator
+  unknown_type,         // leave: an operand whose type nothing tells
+  not_a_tensor,         // leave (R1): a sequence, an optional, a map or a sparse tensor
+  control_flow,         // leave: its interface keeps its types (R19)
+  attribute_type,       // leave (R20)
+  creator_low,          // an R20 creator whose readers all want low
+  constant,             // leave: a weight in the form of a node
+  user_cast,            // leave (R21)
   left_by_rule,
   level_off,           // the level asks for nothing
   unsupported_schema,  // R4

@@ -1,0 +1,79 @@
+#include "ampc/lang/tree_words.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "ampc/diag/codes.h"
+
+namespace ampc::lang::syntax {
+
+namespace {
+
+// Is the character at `at` escaped by an odd number of backslashes before it?
+bool escaped(const std::string& raw, std::size_t at) {
+  std::size_t n = 0;
+  while (at > n + 1 && raw[at - 1 - n] == '\\') ++n;
+  return n % 2 == 1;
+}
+
+}  // namespace
+
+ast::Op Words::op(const antlr4::Token* t) const {
+  ast::Op result;
+  const std::string text = t->getText();
+  result.span = places_.of(t);
+  const std::size_t colons = text.find("::");
+  if (colons == std::string::npos) {
+    result.name = text;
+    return result;
+  }
+  result.qualified = true;
+  result.domain = text.substr(0, colons);
+  result.name = text.substr(colons + 2);
+  if (result.domain == "ai.onnx") result.domain.clear();
+  return result;
+}
+
+std::string Words::text_of(antlr4::tree::TerminalNode* node) const {
+  const std::string raw = node->getText();
+  const Span place = span(node);
+  std::string result;
+  std::size_t end = raw.size();
+  if (end > 1 && raw.back() == '"' && !(end > 2 && raw[end - 2] == '\\' && escaped(raw, end - 1))) --end;
+  for (std::size_t i = 1; i < end; ++i) {
+    if (raw[i] != '\\' || i + 1 >= end) {
+      result += raw[i];
+      continue;
+    }
+    ++i;
+    if (raw[i] != '"' && raw[i] != '\\') {
+      const auto at = static_cast<std::uint32_t>(i);
+      diagnostics_.error(codes::kBadEscape, std::string("'\\") + raw[i] + "' is no escape")
+          .at({place.file, place.begin + at - 1, place.begin + at + 1})
+          .fix(
+              "in a string, \\\\ stands for \\ and \\\" for \"; a regular expression stands between slashes: "
+              "/a\\.b/");
+      result += '\\';
+    }
+    result += raw[i];
+  }
+  return result;
+}
+
+ast::Number Words::number(antlr4::tree::TerminalNode* node) const {
+  ast::Number result;
+  result.text = node->getText();
+  result.span = span(node);
+  result.percent = result.text.ends_with('%');
+  const char* begin = result.text.data();
+  const char* end = begin + result.text.size() - (result.percent ? 1 : 0);
+  const auto read = std::from_chars(begin, end, result.value);
+  if (read.ec != std::errc() || !std::isfinite(result.value)) {
+    diagnostics_.error(codes::kBadNumber, "the number " + result.text + " is out of range").at(result.span);
+    result.value = 0;
+  }
+  result.whole = result.text.find_first_of(".eE%") == std::string::npos;
+  return result;
+}
+
+}  // namespace ampc::lang::syntax

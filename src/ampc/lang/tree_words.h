@@ -1,0 +1,31 @@
+// The smallest pieces of a parse tree: words, numbers, texts, operators' names. Private to the parser.
+#pragma once
+
+#include <string>
+
+#include "ampc/lang/ast.h"
+#include "ampc/lang/syntax.h"
+
+namespace ampc::lang::syntax {
+
+class Words {
+ public:
+  Words(const Places& places, Diagnostics& diagnostics) : places_(places), diagnostics_(diagnostics) {}
+
+  ast::Word word(antlr4::ParserRuleContext* t) const { return {t->getText(), places_.of(t)}; }
+  ast::Word token(antlr4::tree::TerminalNode* t) const { return {t->getText(), span(t)}; }
+  Span span(antlr4::tree::TerminalNode* t) const { return places_.of(t->getSymbol()); }
+  ast::Number number(antlr4::tree::TerminalNode* node) const;
+  /// A string's text: quotes off, \" and \\ undone.
+  std::string text_of(antlr4::tree::TerminalNode* node) const;
+  ast::Op op(const antlr4::Token* t) const;
+
+ protected:
+  const Places& places_;
+  Diagnostics& diagnostics_;
+};
+
+/// `extern com.acme::FusedMoe(x: T) -> (y: T) where T in fp32, fp16`
+ast::Extern build_extern(AmpParser::ExternOperatorContext* t, const Words& words);
+
+}  // namespace ampc::lang::syntax
