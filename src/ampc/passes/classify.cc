@@ -87,7 +87,7 @@ class Classifier {
       if (v == kNone) return;
       const Value& value = m_.values[v];
       if (!value.tensor) odd = v;
-      if (value.tensor && value.type == ElemType::undefined) unknown = v;
+      if (unknown == kNone && value.tensor && value.type == ElemType::undefined) unknown = v;
       fp32 |= value.tensor && value.type == ElemType::float32;
       fp64 |= value.type == ElemType::float64;
     };
