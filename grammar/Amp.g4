@@ -31,7 +31,9 @@ statement
 
 version : AMP NUMBER ;
 
-importFile : IMPORT STRING ;
+// With `for`, only where the rules or the model name one of these domains.
+importFile : IMPORT STRING (FOR domain (COMMA domain)*)? ;
+domain : ID | nameWord ;
 
 // `dtype fp16`, `on conflict store`. `follow any` parses as a list.
 setting
@@ -125,12 +127,14 @@ termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
     : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | ON | CONFLICT | TENSOR | NODE | NODES | GUARD
     | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
+    | FOR
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
 opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
 
 AMP : 'amp' ;
 IMPORT : 'import' ;
+FOR : 'for' ;
 DTYPE : 'dtype' ;
 LEVEL : 'level' ;
 PROMOTE : 'promote' ;

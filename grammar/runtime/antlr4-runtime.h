@@ -28,6 +28,7 @@
 #include <atn/PredictionMode.h>
 #include <dfa/DFA.h>
 #include <misc/IntervalSet.h>
+#include <misc/Predicate.h>
 #include <support/CPPUtils.h>
 #include <tree/ParseTreeListener.h>
 #include <tree/TerminalNode.h>

@@ -52,6 +52,7 @@ const Case kStatements[] = {
     {"", ""},
     {"import \"onnx/operators.amp\"", "import \"onnx/operators.amp\"\n"},
     {"import \"a \\\"b\\\" \\\\ c.amp\"", "import \"a \\\"b\\\" \\\\ c.amp\"\n"},
+    {"import \"a.amp\" for com.acme,extern\ndeny Exp", "import \"a.amp\" for com.acme, extern\ndeny Exp\n"},
     // Settings; `follow any` reads as a list here.
     {"dtype   fp16\nlevel O1 promote on", "dtype fp16\nlevel O1\npromote on\n"},
     {"follow any\nfollow last", "follow any\nfollow last\n"},

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "ampc/lang/rule_set.h"
@@ -106,6 +107,65 @@ TEST_F(Compile, AnAliasMayStandForSeveralOperators) {
   // A parameter that stands for an operand of one of them is no fault of the other.
   EXPECT_EQ(rules("alias mul(x, y, bias) = MatMul(A: x, B: y), Gemm(A: x, B: y, C: bias)\nmul arg 3 keep fp32"),
             "Gemm arg C keep fp32\n");
+}
+
+TEST_F(Compile, DeclaredOperatorsGoByName) {
+  const std::string declaration =
+      "extern com.acme::Warp since 2 <group: int = 1>(x: T, more...: T) -> (y: T) where T in float, fp16\n";
+  EXPECT_EQ(rules(declaration + "com.acme::Warp arg x keep fp32\ncom.acme::Warp result y keep fp32\n"
+                                "deny com.acme::Warp where group > 1 and rank(x) == 4\n"
+                                "alias warp(a, b) = com.acme::Warp(x: a)\nwarp arg a factor"),
+            "extern com.acme::Warp since 2 <group: int = 1>(x: T, more...: T) -> (y: T) where T in fp32, fp16\n"
+            "deny com.acme::Warp where (group > 1) and (rank(x) == 4)\n"
+            "com.acme::Warp arg x factor\ncom.acme::Warp arg x keep fp32\ncom.acme::Warp result y keep fp32\n");
+  const auto set = compile_file("main.amp");
+  ASSERT_TRUE(set.has_value());
+  EXPECT_EQ(set->operators->find("com.acme", "Warp", 1), nullptr);
+  const Signature* warp = set->operators->find("com.acme", "Warp", 3);
+  ASSERT_NE(warp, nullptr);
+  EXPECT_TRUE(warp->is_declared());
+  EXPECT_EQ(warp->input(5)->name, "more");
+  EXPECT_EQ(warp->attribute("group")->number, 1);
+  EXPECT_EQ(set->operators->find("", "Relu", 17), Schemas::get().find("", "Relu", 17));
+}
+
+// What a file prints of declarations is a declaration of the same.
+TEST_F(Compile, PrintedDeclarationsAreAFixedPoint) {
+  const std::string once = rules(
+      "extern com.acme::A<e?: other, f: float = 1e-05, i: int, l?: floats, s: string = \"a \\\"b\\\" \\\\\">"
+      "(x: T, in?: V, s: sequence, b: bool, r...: each U) -> (y: T, z?: any, q: V)\n"
+      "where T in fp32, sparse and U in any and V in float8e5m2, double");
+  EXPECT_EQ(rules(once), once);
+}
+
+TEST_F(Compile, AFileForADomainIsReadWhereSomethingNamesIt) {
+  write("acme.amp", "extern com.acme::Warp(x: T) -> (y: T) where T in fp32, fp16\ndeny com.acme::Warp");
+  write("shapes.amp", "deny Shape");
+  const std::string imports = "import \"shapes.amp\"\nimport \"acme.amp\" for com.acme, com.acme.old\n";
+  write("silent.amp", imports);
+  write("naming.amp", imports + "override allow com.acme::Warp");
+  write("above.amp", "import \"silent.amp\"\nscope \"a\" { allow com.acme::Warp }");
+  CompileOptions options;
+  int asked = 0;
+  std::set<std::string> domains;
+  options.model_domains = [&] {
+    ++asked;
+    return domains;
+  };
+  EXPECT_EQ(rules_of("silent.amp", options), "deny Shape\n");
+  EXPECT_EQ(asked, 1);
+  domains = {"", "com.acme.old"};
+  const std::string read =
+      "extern com.acme::Warp(x: T) -> (y: T) where T in fp32, fp16\ndeny Shape\ndeny com.acme::Warp\n";
+  EXPECT_EQ(rules_of("silent.amp", options), read);
+  EXPECT_EQ(rules_of("silent.amp"), read);
+  EXPECT_EQ(asked, 2);
+  // Rules that name the domain mean the same whatever the model, which is not asked.
+  domains.clear();
+  EXPECT_EQ(rules_of("naming.amp", options),
+            "extern com.acme::Warp(x: T) -> (y: T) where T in fp32, fp16\nallow com.acme::Warp\ndeny Shape\n");
+  EXPECT_EQ(compile_file("above.amp", options)->files.size(), 4U);
+  EXPECT_EQ(asked, 2);
 }
 
 TEST_F(Compile, OperandsOfUnknownDomainsGoByPosition) {

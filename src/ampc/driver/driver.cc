@@ -11,7 +11,9 @@
 #include <new>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
@@ -71,11 +73,15 @@ class Run {
       if (text) out_ << *text;
       return text ? kOk : kWrongInput;
     }
-    // The two inputs know nothing of one another; faults of both are told in one run.
+    // The two inputs know next to nothing of one another; faults of both are told in one run.
+    std::promise<std::set<std::string>> domains;
     std::future<std::unique_ptr<Model>> reading;
-    if (o_.emit != Emit::rules)
-      reading = std::async(std::launch::async, [this] { return read_model(o_.model, diagnostics_); });
-    auto rules = lang::compile(o_.rules, {o_.import_dirs, installed_rules()}, sources_, diagnostics_);
+    lang::CompileOptions options{o_.import_dirs, installed_rules(), {}};
+    if (o_.emit != Emit::rules) {
+      reading = std::async(std::launch::async, [&] { return read(domains); });
+      options.model_domains = [&] { return domains.get_future().get(); };
+    }
+    auto rules = lang::compile(o_.rules, options, sources_, diagnostics_);
     const auto model = reading.valid() ? reading.get() : nullptr;
     if (!rules) return kWrongInput;
     if (o_.emit == Emit::rules) {
@@ -97,6 +103,23 @@ class Run {
       return kOk;
     }
     return write(*model, plan, *rules);
+  }
+
+  /// Tells the rules, which may wait for it, which domains the model uses: of a file that is no model, none.
+  std::unique_ptr<Model> read(std::promise<std::set<std::string>>& domains) {
+    bool told = false;
+    const auto tell = [&](const std::set<std::string>& found) {
+      if (!std::exchange(told, true)) domains.set_value(found);
+    };
+    std::unique_ptr<Model> model;
+    try {
+      model = read_model(o_.model, diagnostics_, tell);
+    } catch (...) {
+      tell({});
+      throw;
+    }
+    tell({});
+    return model;
   }
 
   /// Levels and overrides; a level that no rule file defines is the caller's mistake.

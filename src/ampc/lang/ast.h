@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -90,6 +91,7 @@ struct Version {
 };
 struct Import {
   Word path;
+  std::vector<Word> domains;  // after `for`
 };
 struct Setting {
   Word key;  // "dtype", "level", "promote", "follow", "io", "overflow", "underflow", "shared", "on conflict"
@@ -207,6 +209,7 @@ struct Statement {
 struct File {
   FileId id = kNoFile;
   std::vector<Statement> statements;
+  std::set<std::string, std::less<>> domains;  // of the operators that are written with one
 };
 
 /// Parses a file that is in `sources`. Reports what is wrong with its syntax; what could be read stands in the result,

@@ -94,7 +94,10 @@ class Printer {
   }
 
   void write(const Version& n) { out_ += "amp " + n.number.text; }
-  void write(const Import& n) { out_ += "import " + quoted(n.path.text); }
+  void write(const Import& n) {
+    out_ += "import " + quoted(n.path.text);
+    if (!n.domains.empty()) out_ += " for " + texts(n.domains);
+  }
   void write(const Setting& n) { out_ += n.key.text + " " + n.value.text; }
   void write(const IoRule& n) { out_ += "io " + n.value.text + " " + texts(n.patterns); }
   void write(const LevelDefinition& n) {

@@ -323,6 +323,7 @@ std::shared_ptr<const Operators> declare(const Program& program, Diagnostics& di
     }
   }
   std::vector<Signature> list;
+  list.reserve(found.size());
   for (auto& [key, entry] : found) list.push_back(std::move(entry.first));
   return std::make_shared<const Operators>(std::move(list));
 }

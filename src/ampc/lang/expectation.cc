@@ -53,6 +53,8 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
       return "the number of the language's version";
     case AmpParser::RuleImportFile:
       return "a file name in quotes";
+    case AmpParser::RuleDomain:
+      return "a domain of operators";
     case AmpParser::RuleWord:
     case AmpParser::RuleToggle:
     case AmpParser::RuleChoice:

@@ -38,6 +38,8 @@ class Loader {
       return std::move(program_);
     }
     add(root, std::move(file.text));
+    while (follow_deferred()) {
+    }
     close();
     return std::move(program_);
   }
@@ -54,11 +56,44 @@ class Loader {
       const auto* import = std::get_if<ast::Import>(&program_.units[index].file.statements[i].node);
       if (import == nullptr) continue;
       const ast::Word target = import->path;
-      if (const auto unit = follow(path, target)) program_.units[index].imports.push_back(*unit);
+      if (!import->domains.empty()) {
+        Deferred d{index, target, {}, open_};
+        for (const ast::Word& domain : import->domains) d.domains.push_back(domain.text);
+        deferred_.push_back(std::move(d));
+      } else if (const auto unit = follow(path, target)) {
+        program_.units[index].imports.push_back(*unit);
+      }
     }
     open_.pop_back();
-    program_.imports_first.push_back(index);
     return index;
+  }
+
+  /// Imports the files that what was read so far asks for by a domain's name, then those that the model asks for. What
+  /// the rules mean depends on the model no further than that: a rule that names the domain has its file.
+  bool follow_deferred() {
+    const auto named = [&](const Deferred& d) {
+      return std::any_of(d.domains.begin(), d.domains.end(), [&](const std::string& domain) {
+        return std::any_of(program_.units.begin(), program_.units.end(),
+                           [&](const Unit& u) { return u.file.domains.contains(domain); });
+      });
+    };
+    auto next = std::find_if(deferred_.begin(), deferred_.end(), named);
+    if (next == deferred_.end() && !deferred_.empty()) {
+      if (!model_domains_ && options_.model_domains) model_domains_ = options_.model_domains();
+      next = std::find_if(deferred_.begin(), deferred_.end(), [&](const Deferred& d) {
+        return !model_domains_ || std::any_of(d.domains.begin(), d.domains.end(), [&](const std::string& domain) {
+          return model_domains_->contains(domain);
+        });
+      });
+    }
+    if (next == deferred_.end()) return false;
+    const Deferred d = std::move(*next);
+    deferred_.erase(next);
+    open_ = d.open;
+    if (const auto unit = follow(program_.units[d.unit].path, d.target))
+      program_.units[d.unit].imports.push_back(*unit);
+    open_.clear();
+    return true;
   }
 
   std::optional<std::size_t> follow(const std::string& importing, const ast::Word& target) {
@@ -137,9 +172,18 @@ class Loader {
     return {};
   }
 
+  void order(std::size_t unit, std::vector<bool>& done) {
+    if (done[unit]) return;
+    done[unit] = true;
+    for (const std::size_t import : program_.units[unit].imports) order(import, done);
+    program_.imports_first.push_back(unit);
+  }
+
   // Who reaches whom. Units that are imported stand before those that import them in imports_first.
   void close() {
     const std::size_t n = program_.units.size();
+    std::vector<bool> done(n, false);
+    order(0, done);
     program_.reaches.assign(n, std::vector<bool>(n, false));
     for (const std::size_t unit : program_.imports_first) {
       std::vector<bool>& mine = program_.reaches[unit];
@@ -150,10 +194,20 @@ class Loader {
     }
   }
 
+  /// `import "…" for …`, until a domain is met.
+  struct Deferred {
+    std::size_t unit;
+    ast::Word target;
+    std::vector<std::string> domains;
+    std::vector<std::size_t> open;
+  };
+
   const CompileOptions& options_;
   SourceMap& sources_;
   Diagnostics& diagnostics_;
   Program program_;
+  std::vector<Deferred> deferred_;
+  std::optional<std::set<std::string>> model_domains_;
   std::map<std::string, std::size_t> known_;
   std::set<std::string> unreadable_;
   std::vector<std::size_t> open_;  // the chain of imports that leads here

@@ -49,7 +49,7 @@ void check_place_of_version(const File& file, bool begins_with_amp, Diagnostics&
 }  // namespace
 
 File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
-  File file{id, {}};
+  File file{id, {}, {}};
   const std::string_view text = sources.text(id);
   const syntax::Places places(id, text);
   antlr4::ANTLRInputStream input(std::string{text});
@@ -61,6 +61,11 @@ File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
   if (!known_version(tokens, places, diagnostics) || !syntax::check_tokens(tokens, places, diagnostics, faulty))
     return file;
 
+  for (const antlr4::Token* token : tokens.getTokens()) {
+    if (token->getType() != AmpLexer::QNAME) continue;
+    const std::string name = token->getText();
+    file.domains.insert(name.substr(0, name.find("::")));
+  }
   syntax::AmpParser parser(&tokens);
   parser.removeErrorListeners();
   // Most files have no mistake: the quick way first.

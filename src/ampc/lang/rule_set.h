@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -239,6 +241,8 @@ struct RuleSet {
 struct CompileOptions {
   std::vector<std::string> import_dirs;  // -I, in order
   std::string installed_rules;           // last place to look
+  /// Domains that the model uses, for `import … for`; may wait for the model. Without it every import counts.
+  std::function<std::set<std::string>()> model_domains = nullptr;
 };
 
 /// Text to RuleSet. Reports every fault; the result is empty when there was an error.

@@ -39,7 +39,11 @@ class Builder : private Words {
 
   std::optional<Node> statement(P::StatementContext* s) {
     if (auto* t = s->version()) return ast::Version{number(t->NUMBER())};
-    if (auto* t = s->importFile()) return ast::Import{{text_of(t->STRING()), span(t->STRING())}};
+    if (auto* t = s->importFile()) {
+      ast::Import import{{text_of(t->STRING()), span(t->STRING())}, {}};
+      for (P::DomainContext* d : t->domain()) import.domains.push_back(word(d));
+      return import;
+    }
     if (auto* t = s->setting()) return setting(t);
     if (auto* t = s->io()) return io(t);
     if (auto* t = s->level()) return level(t);

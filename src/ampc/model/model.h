@@ -8,7 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -148,8 +150,9 @@ class Model {
 };
 
 /// Reads a model: IR versions 3 to 13, default opset 7 and up. Reports faults of the file and of the graph (R31); the
-/// result is empty when there was one.
-std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnostics);
+/// result is empty when there was one. `domains` hears of the domains that the model imports as soon as they are known.
+std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnostics,
+                                  const std::function<void(const std::set<std::string>&)>& domains = {});
 
 /// Types of all values, forward through the graph from the schemas' type variables; onnx's own inference functions
 /// where those don't suffice. Reports type clashes that the model has already.

@@ -68,6 +68,16 @@ bool parse(Model& m, Diagnostics& diagnostics) {
   return true;
 }
 
+/// Those of its functions among them, which are expanded.
+std::set<std::string> domains_of(const onnx::ModelProto& model) {
+  std::set<std::string> domains;
+  for (const auto& import : model.opset_import()) domains.insert(import.domain());
+  for (const auto& f : model.functions()) {
+    for (const auto& import : f.opset_import()) domains.insert(import.domain());
+  }
+  return domains;
+}
+
 bool check_versions(const Model& m, Diagnostics& diagnostics) {
   const std::int64_t ir = m.proto->ir_version();
   if (ir < kOldestIr || ir > kNewestIr) {
@@ -93,7 +103,8 @@ bool check_versions(const Model& m, Diagnostics& diagnostics) {
 
 }  // namespace
 
-std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnostics) {
+std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnostics,
+                                  const std::function<void(const std::set<std::string>&)>& domains) {
   auto m = std::make_unique<Model>();
   m->path = path;
   try {
@@ -108,7 +119,9 @@ std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnost
     if (e.code().value() == EISDIR) d.fix("name the .onnx file in it");
     return nullptr;
   }
-  if (!parse(*m, diagnostics) || !check_versions(*m, diagnostics)) return nullptr;
+  if (!parse(*m, diagnostics)) return nullptr;
+  if (domains) domains(domains_of(*m->proto));
+  if (!check_versions(*m, diagnostics)) return nullptr;
   if (!external::attach(*m, diagnostics)) return nullptr;
   functions::inline_all(*m, diagnostics);
   if (diagnostics.failed()) return nullptr;
