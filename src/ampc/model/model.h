@@ -150,7 +150,7 @@ class Model {
 };
 
 /// Reads a model: IR versions 3 to 13, default opset 7 and up. Reports faults of the file and of the graph (R31); the
-/// result is empty when there was one. `domains` hears of the domains that the model imports as soon as they are known.
+/// result is empty when there was one. `domains` hears of the domains of its operators as soon as they are known.
 std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnostics,
                                   const std::function<void(const std::set<std::string>&)>& domains = {});
 

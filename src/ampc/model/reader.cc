@@ -1,4 +1,5 @@
 // File to Model: map, cut, parse, attach external data, expand functions, build.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -68,13 +69,25 @@ bool parse(Model& m, Diagnostics& diagnostics) {
   return true;
 }
 
-/// Those of its functions among them, which are expanded.
+template <typename Nodes>
+void add_domains(const Nodes& nodes, std::set<std::string>& domains) {
+  for (const onnx::NodeProto& n : nodes) {
+    if (!n.domain().empty() && !domains.contains(n.domain())) domains.insert(n.domain());
+    for (const onnx::AttributeProto& a : n.attribute()) {
+      if (a.has_g()) add_domains(a.g().node(), domains);
+      for (const onnx::GraphProto& g : a.graphs()) add_domains(g.node(), domains);
+    }
+  }
+}
+
+/// Domains of the operators that the model uses; those that it only imports are many, where an optimizer wrote it.
 std::set<std::string> domains_of(const onnx::ModelProto& model) {
   std::set<std::string> domains;
-  for (const auto& import : model.opset_import()) domains.insert(import.domain());
-  for (const auto& f : model.functions()) {
-    for (const auto& import : f.opset_import()) domains.insert(import.domain());
-  }
+  const bool others = std::any_of(model.opset_import().begin(), model.opset_import().end(),
+                                  [](const auto& import) { return !Schemas::get().has_domain(import.domain()); });
+  if (!others && model.functions().empty()) return domains;
+  add_domains(model.graph().node(), domains);
+  for (const onnx::FunctionProto& f : model.functions()) add_domains(f.node(), domains);
   return domains;
 }
 

@@ -164,6 +164,7 @@ class Inference {
       if (const auto one = only(f.elems); one || f.type_var == kNoTypeVar) return one;
     }
     const auto var = static_cast<std::size_t>(f.type_var);
+    if (s.is_declared() && !s.type_vars[var].bound_by_input) return only(f.elems);
     if (!s.type_vars[var].bound_by_input || (f.variadic && !f.homogeneous)) return std::nullopt;
     if (bound_[var] != kNone) return m_.values[bound_[var]].type;
     return std::nullopt;
