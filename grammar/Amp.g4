@@ -37,7 +37,7 @@ domain : ID | nameWord ;
 
 // `dtype fp16`, `on conflict store`. `follow any` parses as a list.
 setting
-    : (DTYPE | OVERFLOWING | UNDERFLOWING | SHARED) word
+    : (DTYPE | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS) word
     | PROMOTE toggle
     | ON CONFLICT choice
     ;
@@ -125,8 +125,8 @@ name : ID | nameWord | KEEP | STORE | EXACT | SATURATE | FACTOR | WHERE ;
 operandName : ID | nameWord | WHERE ;
 termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
-    : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | ON | CONFLICT | TENSOR | NODE | NODES | GUARD
-    | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
+    : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT | TENSOR | NODE | NODES
+    | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
     | FOR
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
@@ -143,6 +143,7 @@ IO : 'io' ;
 OVERFLOWING : 'overflow' ;
 UNDERFLOWING : 'underflow' ;
 SHARED : 'shared' ;
+FUNCTIONS : 'functions' ;
 ON : 'on' ;
 CONFLICT : 'conflict' ;
 ALLOW : 'allow' ;

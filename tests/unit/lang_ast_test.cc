@@ -56,7 +56,8 @@ const Case kStatements[] = {
     // Settings; `follow any` reads as a list here.
     {"dtype   fp16\nlevel O1 promote on", "dtype fp16\nlevel O1\npromote on\n"},
     {"follow any\nfollow last", "follow any\nfollow last\n"},
-    {"overflow clamp underflow flush shared both", "overflow clamp\nunderflow flush\nshared both\n"},
+    {"overflow clamp underflow flush shared both functions inline",
+     "overflow clamp\nunderflow flush\nshared both\nfunctions inline\n"},
     {"on   conflict store\non conflict node", "on conflict store\non conflict node\n"},
     {"io keep\nio low \"logits\", /probs.*/", "io keep\nio low \"logits\", /probs.*/\n"},
     {"level O2 { default low weights low off deny Exp }",

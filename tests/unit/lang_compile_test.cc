@@ -218,9 +218,10 @@ TEST_F(Compile, NamesScopesAndBlocks) {
 }
 
 TEST_F(Compile, SettingsOfEveryKind) {
-  EXPECT_EQ(
-      rules("dtype bf16 promote off follow any io low overflow clamp underflow flush shared both on conflict error"),
-      "dtype bf16\nfollow any\nio low\non conflict error\noverflow clamp\npromote off\nshared both\nunderflow flush\n");
+  EXPECT_EQ(rules("dtype bf16 promote off follow any io low overflow clamp underflow flush shared both functions "
+                  "inline on conflict error"),
+            "dtype bf16\nfollow any\nfunctions inline\nio low\non conflict error\noverflow clamp\npromote off\nshared "
+            "both\nunderflow flush\n");
 }
 
 TEST_F(Compile, EqualScopesAreOneWhereverTheyStand) {

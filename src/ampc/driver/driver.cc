@@ -25,6 +25,7 @@
 #include "ampc/diag/suggest.h"
 #include "ampc/driver/options.h"
 #include "ampc/driver/progress.h"
+#include "ampc/emit/collapse.h"
 #include "ampc/emit/decisions_text.h"
 #include "ampc/emit/depfile.h"
 #include "ampc/emit/model_writer.h"
@@ -102,7 +103,7 @@ class Run {
       emit::print_decisions(out_, *model, plan, sources_);
       return kOk;
     }
-    return write(*model, plan, *rules);
+    return write(*model, plan, *rules, index.settings().functions == lang::Functions::inlined);
   }
 
   /// Tells the rules, which may wait for it, which domains the model uses: of a file that is no model, none.
@@ -127,6 +128,7 @@ class Run {
     overrides.dtype = o_.dtype;
     overrides.promote = o_.promote;
     overrides.io = o_.io;
+    overrides.functions = o_.functions;
     auto& settings = rules.scopes.front().settings;
     if (rules.levels.empty()) {  // rules without levels mean themselves: what they list, and fp32 for the rest
       rules.levels.emplace_back();
@@ -181,11 +183,12 @@ class Run {
     return false;
   }
 
-  int write(Model& model, const Plan& plan, const lang::RuleSet& rules) {
+  int write(Model& model, const Plan& plan, const lang::RuleSet& rules, bool inline_functions) {
     const std::string output = output_path(plan.low);
     emit::WeightJobs jobs(model);
     const bool as_it_is = plan.identity && !model.has_external && !model.reordered;
     if (!plan.identity) emit::rewrite(model, plan, jobs);
+    if (!as_it_is || o_.emit == Emit::onnx) emit::collapse_calls(model, plan, inline_functions, diagnostics_);
     if (o_.emit == Emit::onnx) {
       emit::materialise(model, jobs);
       out_ << onnx::ProtoToString(*model.proto) << '\n';

@@ -22,7 +22,7 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   app.add_option("MODEL", o.model, "ONNX model; not needed for --emit ast and --emit rules");
   app.add_option("-o,--output", o.output, "Output file, or a folder that exists")->type_name("PATH");
   const std::map<std::string, ElemType> dtypes{{"fp16", ElemType::float16}, {"bf16", ElemType::bfloat16}};
-  std::string dtype, io, emit = "file";
+  std::string dtype, io, functions, emit = "file";
   app.add_option("--dtype", dtype, "Low data type: fp16 or bf16; overrides the rules")
       ->check(CLI::IsMember({"fp16", "bf16"}))
       ->type_name("TYPE");
@@ -37,6 +37,9 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
       ->allow_extra_args(false);
   app.add_option("--io", io, "Types of the model's inputs and outputs: keep or low")
       ->check(CLI::IsMember({"keep", "low"}))
+      ->type_name("HOW");
+  app.add_option("--functions", functions, "Model-local functions: keep, a copy for each kind of call, or inline")
+      ->check(CLI::IsMember({"keep", "inline"}))
       ->type_name("HOW");
   app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them")
       ->type_name("FILE");
@@ -75,6 +78,7 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   if (!dtype.empty()) o.dtype = dtypes.at(dtype);
   if (!level.empty()) o.level = level;
   if (promote || no_promote) o.promote = promote;
+  if (!functions.empty()) o.functions = functions == "inline" ? lang::Functions::inlined : lang::Functions::keep;
   if (!io.empty()) o.io = io == "low" ? lang::Io::low : lang::Io::keep;
   const std::map<std::string, Emit> stages{{"file", Emit::file},
                                            {"ast", Emit::ast},

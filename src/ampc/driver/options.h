@@ -20,6 +20,7 @@ struct Options {
   std::optional<std::string> level;
   std::optional<bool> promote;
   std::optional<lang::Io> io;
+  std::optional<lang::Functions> functions;
   std::vector<std::string> import_dirs;
   std::string depfile;
   bool write_if_changed = false;

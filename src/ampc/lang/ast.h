@@ -94,7 +94,8 @@ struct Import {
   std::vector<Word> domains;  // after `for`
 };
 struct Setting {
-  Word key;  // "dtype", "level", "promote", "follow", "io", "overflow", "underflow", "shared", "on conflict"
+  Word key;  // "dtype", "level", "promote", "follow", "io", "overflow", "underflow", "shared", "functions", "on
+             // conflict"
   Word value;
 };
 struct IoRule {

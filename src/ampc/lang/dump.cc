@@ -126,6 +126,7 @@ class Dumper {
     word(s.io, "io", {"keep", "low"});
     word(s.overflow, "overflow", {"keep", "clamp", "inf", "error"});
     word(s.underflow, "underflow", {"keep", "flush"});
+    word(s.functions, "functions", {"keep", "inline"});
     word(s.shared, "shared", {"fp32", "low", "both"});
     word(s.on_conflict, "on conflict", {"node", "store", "error"});
     return lines;

@@ -13,6 +13,7 @@ std::string value_of(const std::string& setting) {
   if (setting == "io") return "'keep' or 'low'";
   if (setting == "overflow") return "'keep', 'clamp', 'inf' or 'error'";
   if (setting == "underflow") return "'keep' or 'flush'";
+  if (setting == "functions") return "'keep' or 'inline'";
   if (setting == "shared") return "'fp32', 'low' or 'both'";
   if (setting == "conflict") return "'node', 'store' or 'error'";
   if (setting == "level") return "the name of a level";

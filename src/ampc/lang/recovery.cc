@@ -46,6 +46,7 @@ bool can_begin(std::size_t type) {
     case AmpLexer::IO:
     case AmpLexer::OVERFLOWING:
     case AmpLexer::UNDERFLOWING:
+    case AmpLexer::FUNCTIONS:
     case AmpLexer::SHARED:
     case AmpLexer::ON:
     case AmpLexer::WEIGHTS:
@@ -109,9 +110,9 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias",   "allow",  "amp",    "block",  "bounded",   "default",     "deny",   "dtype",  "extern",   "follow",
-      "guard",   "import", "io",     "leave",  "level",     "node",        "off",    "on",     "overflow", "override",
-      "promote", "scope",  "shared", "tensor", "underflow", "unsupported", "weight", "weights"};
+      "alias",     "allow",   "amp",    "block",  "bounded", "default",   "deny",        "dtype",  "extern", "follow",
+      "functions", "guard",   "import", "io",     "leave",   "level",     "node",        "off",    "on",     "overflow",
+      "override",  "promote", "scope",  "shared", "tensor",  "underflow", "unsupported", "weight", "weights"};
   return words;
 }
 

@@ -132,6 +132,7 @@ std::vector<std::string> Resolver::values_of(const std::string& key) {
   if (key == "io") return {"keep", "low"};
   if (key == "overflow") return {"keep", "clamp", "inf", "error"};
   if (key == "underflow") return {"keep", "flush"};
+  if (key == "functions") return {"keep", "inline"};
   if (key == "shared") return {"fp32", "low", "both"};
   return {"node", "store", "error"};  // on conflict
 }

@@ -178,6 +178,7 @@ struct IoRule {
 
 enum class Overflow : std::uint8_t { keep, clamp, inf, error };
 enum class Underflow : std::uint8_t { keep, flush };
+enum class Functions : std::uint8_t { keep, inlined };
 enum class Shared : std::uint8_t { fp32, low, both };
 enum class FollowMode : std::uint8_t { any, last };
 enum class OnConflict : std::uint8_t { node, store, error };
@@ -192,6 +193,7 @@ struct Settings {
   std::optional<Overflow> overflow;
   std::optional<Underflow> underflow;
   std::optional<Shared> shared;
+  std::optional<Functions> functions;
   std::optional<OnConflict> on_conflict;
 };
 

@@ -30,6 +30,8 @@ void apply(Settings& settings, const RuleSet& rules, const std::string& key, con
     settings.underflow = value == "keep" ? Underflow::keep : Underflow::flush;
   } else if (key == "shared") {
     settings.shared = value == "fp32" ? Shared::fp32 : value == "low" ? Shared::low : Shared::both;
+  } else if (key == "functions") {
+    settings.functions = value == "keep" ? Functions::keep : Functions::inlined;
   } else if (key == "on conflict") {
     settings.on_conflict = value == "node"    ? OnConflict::node
                            : value == "store" ? OnConflict::store

@@ -8,6 +8,7 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/model/functions.h"
 #include "ampc/model/special_ops.h"
 #include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
@@ -22,9 +23,7 @@ class Builder {
   Builder(Model& model, Diagnostics& diagnostics) : m_(model), diagnostics_(diagnostics) {}
 
   bool run() {
-    for (const auto& import : m_.proto->opset_import()) {
-      versions_.emplace(canonical(import.domain()), static_cast<int>(import.version()));
-    }
+    imports_of(m_.proto->opset_import());
     m_.blocks.emplace_back();
     m_.blocks[0].graph = m_.proto->mutable_graph();
     m_.blocks[0].path = "main";
@@ -141,7 +140,7 @@ class Builder {
     Node& n = m_.nodes.back();
     n.proto = &proto;
     n.block = b;
-    n.op = op_of(proto);
+    n.op = op_of(proto, b);
     n.result_begin = static_cast<std::uint32_t>(m_.results.size());
     for (int slot = 0; slot < proto.output_size(); ++slot) {
       const std::string& name = proto.output(slot);
@@ -227,22 +226,43 @@ class Builder {
     body.parent = parent;
     body.depth = m_.blocks[parent].depth + 1;
     body.repeats = g->input_size() != 0;
+    body.imports = m_.blocks[parent].imports;
+    if (m_.ops[m_.nodes[owner].op].is_call) {
+      body.call = static_cast<std::uint32_t>(functions::body_attribute(*m_.nodes[owner].proto)->i());
+      const onnx::FunctionProto* f = m_.calls[body.call].function;
+      const auto [known, fresh] = imports_by_function_.try_emplace(f, 0);
+      if (fresh) known->second = imports_of(f->opset_import());
+      body.imports = known->second;
+    }
     body.path =
         fmt::format("{}/{}_{}.{}", m_.blocks[parent].path, m_.nodes[owner].proto->op_type(), position, attribute);
     m_.bodies.push_back(id);
   }
 
-  OpId op_of(const onnx::NodeProto& proto) {
+  /// Notes which versions of its domains a model or a function imports, and gives the position in `versions_`.
+  template <typename Imports>
+  std::uint32_t imports_of(const Imports& list) {
+    auto& versions = versions_.emplace_back();
+    for (const auto& import : list) versions.emplace(canonical(import.domain()), static_cast<int>(import.version()));
+    return static_cast<std::uint32_t>(versions_.size() - 1);
+  }
+
+  OpId op_of(const onnx::NodeProto& proto, BlockId b) {
     const std::string_view domain = canonical(proto.domain());
+    const bool call = functions::body_attribute(proto) != nullptr;
     key_.assign(domain);
     key_ += '\0';
     key_ += proto.op_type();
+    if (call) key_ += '\1';
+    if (const std::uint32_t imports = m_.blocks[b].imports; imports != 0) key_ += '\2' + std::to_string(imports);
     if (const auto known = op_ids_.find(key_); known != op_ids_.end()) return known->second;
     Op op;
     op.domain = domain;
     op.name = proto.op_type();
-    if (const auto v = versions_.find(domain); v != versions_.end()) op.version = v->second;
-    op.signature = Schemas::get().find(domain, op.name, op.version);
+    op.is_call = call;
+    const auto& versions = versions_[m_.blocks[b].imports];
+    if (const auto v = versions.find(domain); v != versions.end()) op.version = v->second;
+    if (!call) op.signature = Schemas::get().find(domain, op.name, op.version);
     op.is_cast = special::is_cast(op.domain, op.name);
     op.is_constant = special::is_constant(op.domain, op.name);
     const auto id = static_cast<OpId>(m_.ops.size());
@@ -321,7 +341,8 @@ class Builder {
 
   Model& m_;
   Diagnostics& diagnostics_;
-  std::unordered_map<std::string_view, int> versions_;
+  std::vector<std::unordered_map<std::string_view, int>> versions_;  // by Block::imports
+  std::unordered_map<const onnx::FunctionProto*, std::uint32_t> imports_by_function_;
   std::unordered_map<std::string, OpId> op_ids_;
   std::string key_;
   std::set<BlockId> unsorted_;

@@ -48,7 +48,7 @@ bool bind_declared(Model& m, const Operators& operators, Diagnostics& diagnostic
   bool known = true;
   for (OpId id = 0; id < m.ops.size(); ++id) {
     Op& op = m.ops[id];
-    if (op.signature != nullptr) continue;
+    if (op.signature != nullptr || op.is_call) continue;
     op.signature = operators.find(op.domain, op.name, op.version);
     if (op.signature != nullptr) continue;
     if (!Schemas::get().has_domain(op.domain) && operators.versions(op.domain, op.name).empty()) continue;

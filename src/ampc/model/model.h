@@ -29,6 +29,7 @@ class Arena;
 }
 namespace onnx {
 class AttributeProto;
+class FunctionProto;
 class GraphProto;
 class ModelProto;
 class NodeProto;
@@ -81,10 +82,19 @@ struct Block {
   BlockId parent = kNone;
   std::uint32_t depth = 0;
   bool repeats = false;        // a loop's body: it has formal inputs, so it may run many times
+  std::uint32_t call = kNone;  // index into Model::calls of the call whose function's body this is
+  std::uint32_t imports = 0;   // the opsets that hold here: the model's, or those of a function
   std::string path;            // "main", "main/If_3.then_branch"
   NodeId first = 0, last = 0;  // its nodes
   std::vector<ValueId> inputs, outputs;
   NameTable names;  // its own values
+};
+
+/// A call of a model-local function, before its body was put into it (R29).
+struct FunctionCall {
+  const onnx::NodeProto* original = nullptr;
+  const onnx::FunctionProto* function = nullptr;
+  std::string prefix;  // of every name in the copy of the body that is not an operand's
 };
 
 /// An operator as this model imports it; nodes of the same operator share one.
@@ -95,6 +105,7 @@ struct Op {
   const Signature* signature = nullptr;  // nullptr for an operator without schema
   bool is_cast = false;
   bool is_constant = false;
+  bool is_call = false;  // of a model-local function
 };
 
 class Model {
@@ -113,7 +124,7 @@ class Model {
   std::vector<ValueId> results;
   std::vector<BlockId> bodies;
   std::vector<std::string> external_files;  // paths as joined to the model's folder, sorted
-  bool inlined = false;                     // model-local functions were expanded
+  std::vector<FunctionCall> calls;
   bool has_external = false;
   bool reordered = false;  // the file's nodes were not in topological order
 

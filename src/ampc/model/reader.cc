@@ -1,4 +1,4 @@
-// File to Model: map, cut, parse, attach external data, expand functions, build.
+// File to Model: map, cut, parse, attach external data, expand calls of functions, build.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -99,18 +99,22 @@ bool check_versions(const Model& m, Diagnostics& diagnostics) {
                fmt::format("the model's IR version is {}; this compiler reads {} to {}", ir, kOldestIr, kNewestIr))
         .in(m.path);
   }
-  for (const auto& import : m.proto->opset_import()) {
-    const int newest = Schemas::get().newest(import.domain());
-    const bool main_domain = import.domain().empty() || import.domain() == "ai.onnx";
-    if (newest != 0 && (import.version() > newest || (main_domain && import.version() < kOldestOpset))) {
-      diagnostics
-          .error(codes::kUnknownVersion,
-                 fmt::format("the model imports opset {} of {}; this compiler knows {} to {}", import.version(),
-                             main_domain ? "ai.onnx" : import.domain(), main_domain ? kOldestOpset : 1, newest))
-          .in(m.path)
-          .fix("convert the model with onnx's version converter first");
+  const auto check = [&](const auto& imports, const std::string& who) {
+    for (const auto& import : imports) {
+      const int newest = Schemas::get().newest(import.domain());
+      const bool main_domain = import.domain().empty() || import.domain() == "ai.onnx";
+      if (newest != 0 && (import.version() > newest || (main_domain && import.version() < kOldestOpset))) {
+        diagnostics
+            .error(codes::kUnknownVersion,
+                   fmt::format("{} imports opset {} of {}; this compiler knows {} to {}", who, import.version(),
+                               main_domain ? "ai.onnx" : import.domain(), main_domain ? kOldestOpset : 1, newest))
+            .in(m.path)
+            .fix("convert the model with onnx's version converter first");
+      }
     }
-  }
+  };
+  check(m.proto->opset_import(), "the model");
+  for (const auto& f : m.proto->functions()) check(f.opset_import(), fmt::format("the function '{}'", f.name()));
   return !diagnostics.failed();
 }
 
@@ -136,7 +140,7 @@ std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnost
   if (domains) domains(domains_of(*m->proto));
   if (!check_versions(*m, diagnostics)) return nullptr;
   if (!external::attach(*m, diagnostics)) return nullptr;
-  functions::inline_all(*m, diagnostics);
+  functions::expand_calls(*m, diagnostics);
   if (diagnostics.failed()) return nullptr;
   bool sorted = false;
   if (!build_arrays(*m, diagnostics, sorted)) return nullptr;
@@ -148,7 +152,7 @@ std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnost
   again->payloads = std::move(m->payloads);
   again->external_files = std::move(m->external_files);
   again->file_size = m->file_size;
-  again->inlined = m->inlined;
+  again->calls = std::move(m->calls);
   again->has_external = m->has_external;
   again->reordered = true;
   return build_arrays(*again, diagnostics, sorted) ? std::move(again) : nullptr;

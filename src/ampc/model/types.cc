@@ -25,8 +25,8 @@ class Inference {
   void node(NodeId n) {
     const auto bodies = m_.bodies_of(n);
     const Op& op = m_.op_of(n);
-    // What operands and results have to do with a body is known of ONNX's own control flow alone.
-    const bool known = op.signature != nullptr && !op.signature->is_declared();
+    // What operands and results have to do with a body is known of calls and of ONNX's own control flow alone.
+    const bool known = op.is_call || (op.signature != nullptr && !op.signature->is_declared());
     for (const BlockId body : bodies) {
       if (known) enter_body(n, body);
       block(body);

@@ -79,6 +79,7 @@ class Classifier {
     const Op& op = m_.op_of(n);
     if (op.is_cast) return end(d, Choice::leave, Reason::user_cast);
     if (op.is_constant) return end(d, Choice::leave, Reason::constant);
+    if (op.is_call) return end(d, Choice::leave, Reason::function_call);
     if (op.signature == nullptr) return end(d, Choice::leave, Reason::no_schema);
     if (!m_.bodies_of(n).empty()) return end(d, Choice::leave, Reason::control_flow);
     bool fp32 = false, fp64 = false;

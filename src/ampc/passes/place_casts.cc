@@ -190,11 +190,12 @@ class Placer {
     return a;
   }
 
-  /// Out of every body between the value's block and `b` that may run many times.
+  /// Out of every body between the value's block and `b` that may run many times, and of a function's: a call is given
+  /// what the function reads, so that calls with operands of the same types can share one function (R29).
   BlockId lift(BlockId b, BlockId defined) const {
     BlockId place = b;
     for (BlockId at = b; at != defined; at = m_.blocks[at].parent) {
-      if (m_.blocks[at].repeats) place = m_.blocks[at].parent;
+      if (m_.blocks[at].repeats || m_.blocks[at].call != kNone) place = m_.blocks[at].parent;
     }
     return place;
   }

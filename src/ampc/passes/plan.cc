@@ -23,6 +23,8 @@ std::string_view reason_text(Reason r) {
       return "a sequence, optional, map or sparse tensor";
     case Reason::control_flow:
       return "control flow keeps its interface";
+    case Reason::function_call:
+      return "a call, whose body is decided node by node";
     case Reason::attribute_type:
       return "an attribute gives its type";
     case Reason::creator_low:

@@ -31,6 +31,7 @@ enum class Reason : std::uint8_t {
   unknown_type,         // leave: an operand whose type nothing tells
   not_a_tensor,         // leave (R1): a sequence, an optional, a map or a sparse tensor
   control_flow,         // leave: its interface keeps its types (R19)
+  function_call,        // leave: the function's body is decided node by node (R29)
   attribute_type,       // leave (R20)
   creator_low,          // an R20 creator whose readers all want low
   constant,             // leave: a weight in the form of a node

@@ -47,6 +47,7 @@ RuleIndex::RuleIndex(const lang::RuleSet& rules, const lang::Settings& overrides
   take(settings_.overflow, overrides.overflow);
   take(settings_.underflow, overrides.underflow);
   take(settings_.shared, overrides.shared);
+  take(settings_.functions, overrides.functions);
   take(settings_.on_conflict, overrides.on_conflict);
   bind_ops(model);
   bind_scopes(model);
@@ -57,27 +58,28 @@ void RuleIndex::bind_ops(const Model& m) {
   operand_roles_.resize(m.ops.size());
   result_roles_.resize(m.ops.size());
   bounded_.resize(m.ops.size());
-  std::map<lang::OpName, OpId> ids;
+  // A function may import another version of a domain than the model, so an operator can be there more than once.
+  std::multimap<lang::OpName, OpId> ids;
   for (OpId op = 0; op < m.ops.size(); ++op) {
-    ids.emplace(lang::OpName{std::string(m.ops[op].domain), std::string(m.ops[op].name)}, op);
+    if (!m.ops[op].is_call) ids.emplace(lang::OpName{std::string(m.ops[op].domain), std::string(m.ops[op].name)}, op);
   }
-  for (const auto& rule : rules_.ops) {
-    if (const auto op = ids.find(rule.op); op != ids.end()) op_rules_[op->second].push_back(&rule);
-  }
+  const auto each = [&](const lang::OpName& name, const auto& act) {
+    const auto [first, last] = ids.equal_range(name);
+    for (auto at = first; at != last; ++at) act(at->second);
+  };
+  for (const auto& rule : rules_.ops) each(rule.op, [&](OpId op) { op_rules_[op].push_back(&rule); });
   for (const auto& rule : rules_.roles) {
-    const auto op = ids.find(rule.op);
-    if (op == ids.end()) continue;
-    const Signature* s = m.ops[op->second].signature;
-    static const std::vector<Formal> none;
-    if (rule.results) {
-      result_roles_[op->second].push_back(bind_role(rule, s == nullptr ? none : s->outputs));
-    } else {
-      operand_roles_[op->second].push_back(bind_role(rule, s == nullptr ? none : s->inputs));
-    }
+    each(rule.op, [&](OpId op) {
+      const Signature* s = m.ops[op].signature;
+      static const std::vector<Formal> none;
+      if (rule.results) {
+        result_roles_[op].push_back(bind_role(rule, s == nullptr ? none : s->outputs));
+      } else {
+        operand_roles_[op].push_back(bind_role(rule, s == nullptr ? none : s->inputs));
+      }
+    });
   }
-  for (const auto& rule : rules_.facts) {
-    if (const auto op = ids.find(rule.op); op != ids.end()) bounded_[op->second] = 1;
-  }
+  for (const auto& rule : rules_.facts) each(rule.op, [&](OpId op) { bounded_[op] = 1; });
 }
 
 std::string RuleIndex::path_of(const Model& m, NodeId n) {

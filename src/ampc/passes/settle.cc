@@ -58,8 +58,10 @@ class Settler {
       if (results[i] == kNone || m_.values[results[i]].type != ElemType::float32 || !m_.values[results[i]].tensor)
         continue;
       const ElemType low = c_.rules.options(n).dtype;
-      const Signature* s = m_.op_of(n).signature;
-      if (s == nullptr || s->is_declared() || s->output(i) == nullptr || !s->output(i)->elems.contains(low)) continue;
+      if (const Op& op = m_.op_of(n); !op.is_call) {
+        const Signature* s = op.signature;
+        if (s == nullptr || s->is_declared() || s->output(i) == nullptr || !s->output(i)->elems.contains(low)) continue;
+      }
       c_.plan.low_results[results[i]] = std::all_of(bodies.begin(), bodies.end(), [&](BlockId b) {
         if (i >= m_.blocks[b].outputs.size()) return false;
         const ValueId v = m_.blocks[b].outputs[i];
