@@ -2,12 +2,14 @@
 
 from onnx import AttributeProto, TensorProto, helper
 
-OVERLOADS_SINCE = 21  # the first opset that goes with IR version 10
+FUNCTIONS_SINCE, OVERLOADS_SINCE = 8, 10  # IR versions
 
 
-def functions(opset):
+def functions(opset, ir):
     """Bodies without types: with a constant, with an attribute of the caller's, one that calls another, one of another
     domain that does so in a graph of its own; and, from IR version 10 on, two that differ in their overload alone."""
+    if ir < FUNCTIONS_SINCE:
+        return []
     imports = [helper.make_opsetid("", opset), helper.make_opsetid("local", 1), helper.make_opsetid("com.acme.nn", 1)]
 
     def function(domain, name, inputs, outputs, nodes, **more):
@@ -37,7 +39,7 @@ def functions(opset):
         half, helper.make_node("ReduceMax", ["x"], ["largest"], keepdims=0),
         helper.make_node("Greater", ["largest", "half"], ["positive"]), choose])
     found = [squash, blend, scale, gate]
-    if opset >= OVERLOADS_SINCE:
+    if ir >= OVERLOADS_SINCE:
         found += [function("local", "Bend", ["x"], ["y"], [helper.make_node(op, ["x"], ["y"])], overload=overload)
                   for op, overload in (("Relu", ""), ("Exp", "steep"))]
     return found

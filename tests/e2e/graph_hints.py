@@ -10,6 +10,7 @@ IMAGE, KERNEL, SIGNAL = [1, 3, 8, 8], [3, 3, 3, 3], [1, 3, 8]
 INPUTS = [(T.FLOAT, BASE), (T.FLOAT, [4, 4]), (T.FLOAT, IMAGE), (T.FLOAT, BASE), (T.INT64, []), (T.BOOL, []), (T.INT64, BASE),
           (T.FLOAT, []), (T.FLOAT16, BASE), (T.BFLOAT16, BASE), (T.DOUBLE, BASE), (T.BOOL, BASE), (T.INT64, [3]), (T.FLOAT, [4])]
 CAST_TARGETS = [T.FLOAT] * 4 + [T.FLOAT16] * 3 + [T.BFLOAT16] * 2 + [T.DOUBLE, T.INT64, T.INT32, T.BOOL]
+NAMESPACES = ["/encoder/layer.0", "/encoder/layer.1/mlp", "head"]
 CUSTOM_TYPES = [T.FLOAT] * 4 + [T.FLOAT16, T.INT64]
 CONSTANT_TYPES = [T.FLOAT] * 5 + [T.INT64, T.FLOAT16, T.DOUBLE, T.BOOL, T.STRING]
 

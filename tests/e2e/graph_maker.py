@@ -16,7 +16,9 @@ import graph_hints as hints
 from graph_bodies import Bodies
 from graph_scope import TENSOR_NAMES, Rejected, Scope, Value, type_text
 
-MIN_OPSET, MAX_OPSET = 13, min(28, defs.onnx_opset_version())
+MIN_OPSET, MAX_OPSET = 7, min(28, defs.onnx_opset_version())
+COMMON_OPSET = 13  # and most models' are from there on
+MAX_IR = helper.find_min_ir_version_for([helper.make_opsetid("", MAX_OPSET)])
 ML_OPSET = 3
 CUSTOM = "com.acme.ops"  # a domain without schemas
 BODIES = {"If", "Loop", "Scan", "SequenceMap"}
@@ -34,10 +36,11 @@ def operators(opset, domain=""):
 class Maker(Bodies):
     def __init__(self, rng, nodes):
         self.rng = rng
-        self.opset = rng.randint(MIN_OPSET, MAX_OPSET)
+        self.opset = rng.randint(MIN_OPSET if rng.random() < 0.2 else COMMON_OPSET, MAX_OPSET)
+        self.ir = max(rng.randint(4, MAX_IR), helper.find_min_ir_version_for([helper.make_opsetid("", self.opset)]))
         self.budget = nodes
         self.with_ml = rng.random() < 0.15
-        self.functions = graph_functions.functions(self.opset) if rng.random() < 0.2 else []
+        self.functions = graph_functions.functions(self.opset, self.ir) if rng.random() < 0.2 else []
         self.used = set()
 
     # --- values ------------------------------------------------------------------------------------------------------
@@ -79,12 +82,12 @@ class Maker(Bodies):
         tensor = self.tensor(elem, shape)
         forms = {TensorProto.FLOAT: "float", TensorProto.INT64: "int", TensorProto.STRING: "string"}
         attribute = helper.make_attribute("value", tensor)
-        if elem in forms and len(shape) < 2 and self.rng.random() < 0.6:
+        if elem in forms and len(shape) < 2 and self.opset >= 12 and self.rng.random() < 0.6:
             form = f"value_{forms[elem]}{'s' if shape else ''}"
             content = numpy_helper.to_array(tensor).flatten().tolist()
             kind = AttributeProto.AttributeType.Value(f"{forms[elem].upper()}{'S' if shape else ''}")
             attribute = helper.make_attribute(form, content if shape else content[0], attr_type=kind)
-        elif elem == TensorProto.FLOAT and len(shape) == 2 and self.rng.random() < 0.3:
+        elif elem == TensorProto.FLOAT and len(shape) == 2 and self.opset >= 11 and self.rng.random() < 0.3:
             attribute, tensor = helper.make_attribute("sparse_value", self.sparse("", shape)), None
         node = self.node("Constant", [], scope, 1)
         node.attribute.append(attribute)
@@ -123,6 +126,8 @@ class Maker(Bodies):
         node = helper.make_node(op, inputs, [scope.fresh(self.rng) for _ in range(outputs)], name=name, domain=domain)
         if self.rng.random() < 0.1:
             node.doc_string = "drawn"
+        if self.ir >= 10 and self.rng.random() < 0.1:
+            node.metadata_props.add(key="namespace", value=self.rng.choice(hints.NAMESPACES))
         return node
 
     def accept(self, node, scope, tensor=None):
@@ -259,7 +264,7 @@ class Maker(Bodies):
             imports.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
         imports += [helper.make_opsetid(d, 1) for d in sorted({CUSTOM, *(f.domain for f in self.functions)})]
         model = helper.make_model(graph, opset_imports=imports, producer_name="graph_maker", functions=self.functions)
-        model.ir_version = max(8, helper.find_min_ir_version_for(imports, ignore_unknown=True))
+        model.ir_version = max(self.ir, helper.find_min_ir_version_for(imports, ignore_unknown=True))
         return model
 
     def make(self):

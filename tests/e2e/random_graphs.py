@@ -5,8 +5,9 @@
 
 Every run draws other graphs, 200 of them or 500 under AMPC_FULL=1, and prints its seed.
 
-Of each graph, drawn by graph_maker.py: full check and strict inference; inputs and outputs as asked; the same bytes at
--j1 and -j4; no cast twice, no new round trip; compiling the result again changes nothing; level O0 is the identity.
+Of each graph, drawn by graph_maker.py: full check and strict inference; the same nodes on the same values; inputs and
+outputs as asked; the same bytes at -j1 and -j4; no cast twice, no new round trip; compiling the result again changes
+nothing; level O0 is the identity.
 Half of them are compiled by the rules that ship, half by a file drawn by rule_maker.py that adds to those.
 Seed and failing graphs are told: graph i of a run is `--seed SEED+i --count 1`.
 """
@@ -28,6 +29,7 @@ import onnx
 import graph_maker
 import modelfacts
 import rule_maker
+import skeleton
 from compiler import ALL_MODES, Compiler, Mode, add_arguments, said
 
 
@@ -104,6 +106,10 @@ def check(compiler, model, rng, folder):
         except Exception as error:
             raise Broken(f"the result is not valid: {str(error).strip()[:600]}") from error
 
+        try:
+            skeleton.require_equal(model, result)
+        except skeleton.Differs as difference:
+            raise Broken(f"the result computes something else: {difference}") from difference
         check_interface(model, result, mode, rules)
         had, has = modelfacts.casts(model), modelfacts.casts(result)
         expect(has.duplicates <= had.duplicates, f"{has.duplicates - had.duplicates} values are cast twice")
@@ -126,7 +132,7 @@ def check(compiler, model, rng, folder):
 
 LIMIT = 120  # seconds a graph
 PROCESSES = multiprocessing.get_context("forkserver")  # forking from a thread could inherit a lock that is held
-PROCESSES.set_forkserver_preload(["onnx", "onnx.checker", "onnx.shape_inference", "graph_maker", "modelfacts", "rule_maker"])
+PROCESSES.set_forkserver_preload(["onnx", "onnx.checker", "onnx.shape_inference", "graph_maker", "modelfacts", "rule_maker", "skeleton"])
 
 
 def one(seed, program, rules, save, pipe):

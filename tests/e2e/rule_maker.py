@@ -29,6 +29,8 @@ class RuleMaker:
         self.opsets = {o.domain: o.version for o in model.opset_import}
         self.nodes = [n for g in modelfacts.graphs(model.graph) for n in g.node]
         self.node_names = [n.name for n in self.nodes if n.name] or ["none"]
+        spaces = [p.value for n in self.nodes for p in n.metadata_props]
+        self.node_names += spaces
         self.value_names = [v for n in self.nodes for v in [*n.input, *n.output] if v] or ["none"]
         self.interface = [v.name for v in [*model.graph.input, *model.graph.output]]
         self.blocks = ["main", *(f"main/{p}" for p in block_paths(model.graph))]
