@@ -38,13 +38,14 @@ def _graphs(path, before, outer_before, after, outer_after):
     """`outer_…`: the origins of the names that are visible from outside."""
     envs = dict(outer_before), dict(outer_after)
     weights = {t.name: t for t in before.initializer}
+    known = {*weights, *(s.values.name for s in before.sparse_initializer)}
     for env, graph in zip(envs, (before, after)):
         for at, value in enumerate(graph.input):
             env[value.name] = (path, "input", at)
         for tensor in [*graph.initializer, *(s.values for s in graph.sparse_initializer)]:
             copy = COPY.match(tensor.name)
             # A weight in two types is there twice, where the rules ask for it.
-            own = copy.group(1) if copy and tensor.name not in weights and copy.group(1) in weights else tensor.name
+            own = copy.group(1) if copy and tensor.name not in known and copy.group(1) in weights else tensor.name
             env.setdefault(tensor.name, (path, "weight", own))
             if own in weights:
                 _tensors(f"{path}: weight '{own}'", weights[own], tensor)

@@ -73,9 +73,12 @@ class Placer {
   }
 
   /// The value to read instead of `v` when `want` is the type wanted: past casts of the model's own that changed
-  /// nothing but the width, or that have nothing left to change.
-  ValueId resolve(ValueId v, ElemType want) const {
+  /// nothing but the width, or that have nothing left to change. A cast of the model's own does not read past one that
+  /// is given out in its type: there would be two casts of one value to one type.
+  ValueId resolve(ValueId v, ElemType want, NodeId reader) const {
+    const bool casts = m_.op_of(reader).is_cast;
     for (;;) {
+      if (casts && c_.readers.given_out(v) && makes(reader, m_.values[v].type)) return v;
       const NodeId p = m_.values[v].producer;
       if (p == kNone || !m_.op_of(p).is_cast || m_.operands_of(p).empty() || m_.operands_of(p)[0] == kNone) return v;
       const ValueId u = m_.operands_of(p)[0];
@@ -100,7 +103,7 @@ class Placer {
       // A cast of the model's own to what the value is given out as reads that: the same cast twice would say no more.
       if (m_.op_of(n).is_cast && castable(required_[list[slot]]) && makes(n, required_[list[slot]]))
         want = required_[list[slot]];
-      const ValueId v = resolve(list[slot], want);
+      const ValueId v = resolve(list[slot], want, n);
       plan_.operand_values[at] = v;
       if (castable(want) && castable(plan_.home[v]) && plan_.home[v] != want) {
         plan_.operand_casts[at] = need(v, want, {n, m_.nodes[n].block});

@@ -184,7 +184,8 @@ class Ranges {
     const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
     const lang::WeightRule* rule = nullptr;
     if (candidate.wanted && measured.overflow) keep = overflows(candidate, measured, plan);
-    if (!keep && candidate.wanted && measured.lost && c_.rules.settings().underflow != lang::Underflow::flush) {
+    const bool vanishes = measured.lost && c_.rules.settings().underflow != lang::Underflow::flush;
+    if (!keep && candidate.wanted && vanishes) {
       keep = true;
       reason = Reason::underflow;
     }
@@ -193,8 +194,8 @@ class Ranges {
       reason = Reason::weight_rule;
       rule = r;
     }
-    const bool cannot_hold = measured.overflow && !plan.clamp && policy == lang::Overflow::keep;
-    if (keep || cannot_hold) c_.plan.kept[v] = 1;
+    const bool too_large = measured.overflow && !plan.clamp && policy == lang::Overflow::keep;
+    if (keep || too_large || vanishes) c_.plan.kept[v] = 1;
     if (keep) hold_readers(candidate, reason, rule);
     // A bound that only limits makes nothing large; nor does a value that was clamped.
     if (measured.huge && !plan.clamp && policy == lang::Overflow::keep) odd_[v] = 1;

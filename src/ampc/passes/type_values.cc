@@ -191,7 +191,7 @@ class Typer {
         c_.plan.weights.back().value = v;
       }
       WeightPlan& p = c_.plan.weights[planned[v]];
-      p.low = w.low != ElemType::undefined ? w.low : c_.plan.low;
+      p.low = w.low != ElemType::undefined && !value.graph_input ? w.low : c_.plan.low;
       p.storage = storage(v, w, policy);
       if (p.storage == Storage::low) c_.plan.home[v] = p.low;
     }
