@@ -223,16 +223,23 @@ class Maker(Bodies):
         return self.accept(node, scope)
 
     def custom(self, scope):
-        """An operator that nothing declares: its results have the types that value_info says."""
-        operands = [self.rng.choice(scope.visible).name for _ in range(self.rng.randint(1, 3))]
-        node = self.node(self.rng.choice(["Warp", "Router"]), operands, scope, self.rng.randint(1, 2), CUSTOM)
-        if set(node.output) & {v.name for v in scope.visible} or len(set(node.output)) < len(node.output):
+        """An operator without schema: its results have the types that value_info says. rule_maker may declare Warp."""
+        if self.rng.random() < 0.6:
+            op, count = "Warp", self.rng.randint(1, 2)
+            operands = [self.pick(scope, "tensor(float)", None) for _ in range(self.rng.randint(1, 2))]
+            operands += [self.rng.choice(scope.visible)] if len(operands) == 2 and self.rng.random() < 0.3 else []
+            elems = [TensorProto.FLOAT, TensorProto.INT64][:count]
+        else:
+            op, count = "Router", self.rng.randint(1, 2)
+            operands = [self.rng.choice(scope.visible) for _ in range(self.rng.randint(1, 3))]
+            elems = [self.rng.choice(hints.CUSTOM_TYPES) for _ in range(count)]
+        node = self.node(op, [v.name for v in operands], scope, count, CUSTOM)
+        if set(node.output) & {v.name for v in scope.visible} or len(set(node.output)) < count:
             raise Rejected
         scope.nodes.append(node)
-        types = [helper.make_tensor_type_proto(self.rng.choice(hints.CUSTOM_TYPES), hints.BASE) for _ in node.output]
-        made = [scope.add(Value(o, t)) for o, t in zip(node.output, types)]
+        made = [scope.add(Value(o, helper.make_tensor_type_proto(e, hints.BASE))) for o, e in zip(node.output, elems)]
         scope.declared += made
-        self.used.add(node.op_type)
+        self.used.add(op)
         return made
 
     def any_constant(self, scope):

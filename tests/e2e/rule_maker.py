@@ -10,6 +10,7 @@ from onnx import defs
 
 import modelfacts
 
+WARP = "com.acme.ops::Warp"
 LEVEL = "Drawn"  # a level that a rule file may define
 _NUMBERS = ["0", "1", "2", "3", "0.5", "24"]
 _MEASURES = ["absmax > 2", "absmax >= 1e5", "size < 20", "size == 1", "underflow > 1%", "overflow > 0%", "absmax != 1"]
@@ -116,7 +117,7 @@ class RuleMaker:
     def setting(self):
         key, values = self.rng.choice([("overflow", ["keep", "clamp", "inf", "error"]), ("underflow", ["keep", "flush"]),
                                        ("shared", ["fp32", "low", "both"]), ("on conflict", ["node", "store", "error"]),
-                                       ("follow", ["any", "last"]), ("promote", ["on", "off"])])
+                                       ("follow", ["any", "last"]), ("promote", ["on", "off"]), ("functions", ["keep", "inline"])])
         value = self.rng.choice(values)
         return Statement(key, [f"{key} {value}"], may_refuse=value == "error")
 
@@ -138,6 +139,14 @@ class RuleMaker:
         at = f"drawn_{node.op_type}"
         return Statement("alias", [f"alias {at}({names}) = {self.spelt(node)}({bound})\n{at} arg p0 keep fp32",
                                    f"alias {at}({names}) = {self.spelt(node)}({bound})\nallow {at}"])
+
+    def extern(self):
+        """Of the one operator without schema whose operands graph_maker draws to fit."""
+        types = self.rng.choice(["fp32, fp16", "fp32, bf16", "fp32, fp16, bf16", "fp32, fp16, fp64"])
+        x, w, more = self.rng.choice([("T", "T", ""), ("T", "U", f" and U in {self.rng.choice(['fp32, fp16', 'fp32, bf16'])}"),
+                                      ("fp32", "T", ""), ("T", "fp32", "")])
+        text = f"extern {WARP}(x: {x}, w?: {w}, more...: each E) -> (y: {x}, index?: int64) where T in {types}{more} and E in any"
+        return Statement("extern", [f"{text}\n{self.rng.choice(['allow', 'deny', 'follow'])} {WARP}"])
 
     def tensor(self):
         return Statement("tensor", [f"tensor {self.quoted(self.value_names)} {self.rng.choice(['keep', 'store'])} fp32"])
@@ -172,7 +181,8 @@ class RuleMaker:
         return Statement("block", [f'block "{path}"{count} {self.body()}'], once=bool(count) or path != "main")
 
     def draw(self):
-        kinds = [(self.operator_list, 10), (self.role, 5), (self.setting, 3), (self.level, 1), (self.bounded, 1), (self.alias, 1),
+        kinds = [(self.extern, 4)] if any(n.op_type == "Warp" for n in self.nodes) else []
+        kinds += [(self.operator_list, 10), (self.role, 5), (self.setting, 3), (self.level, 1), (self.bounded, 1), (self.alias, 1),
                  (self.tensor, 2), (self.node, 3), (self.guard, 1), (self.weight, 2), (self.io, 2), (self.scope, 3), (self.block, 1)]
         (kind,) = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])
         return kind()

@@ -25,8 +25,7 @@ class Differs(Exception):
 
 def require_equal(before, after):
     """Raises Differs at the first place where `after` computes something else than `before`."""
-    if before.functions and not after.functions:
-        before = onnx.inliner.inline_local_functions(before)
+    before, after = (onnx.inliner.inline_local_functions(m) if m.functions else m for m in (before, after))
     _graphs("main", before.graph, {}, after.graph, {})
 
 
