@@ -64,6 +64,7 @@ class Classifier {
   void report_tied() const;
   void report_unsupported() const;
   void report_no_effect() const;
+  void report_other_low() const;
 
  private:
   static bool end(Decision& d, Choice choice, Reason reason, const Span& rule = {}, ValueId value = kNone) {
@@ -365,6 +366,17 @@ void Classifier::report_unsupported() const {
   }
 }
 
+/// R32: values of the other low type, which stay as they are.
+void Classifier::report_other_low() const {
+  const ElemType other = c_.plan.low == ElemType::float16 ? ElemType::bfloat16 : ElemType::float16;
+  const auto count = std::count_if(m_.values.begin(), m_.values.end(), [&](const Value& v) { return v.type == other; });
+  if (count == 0) return;
+  c_.diagnostics
+      .note(codes::kMixedLow, fmt::format("the model holds {} {} of {}, which stay so and meet {} through fp32", count,
+                                          count == 1 ? "value" : "values", short_name(other), short_name(c_.plan.low)))
+      .in(m_.path);
+}
+
 }  // namespace
 
 void classify(const PassContext& c) {
@@ -377,6 +389,7 @@ void classify(const PassContext& c) {
   classifier.report_tied();
   classifier.report_unsupported();
   classifier.report_no_effect();
+  classifier.report_other_low();
   report_walls(c);
 }
 

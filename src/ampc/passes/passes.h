@@ -22,6 +22,8 @@ namespace passes {
 void classify(const PassContext& c);
 /// R12.1: warns of operators that nothing declares, and of values whose type nothing tells. Called by classify.
 void report_walls(const PassContext& c);
+/// R6, R8: kept operands that are computed from a weight alone.
+void keep_weight_roles(const PassContext& c);
 /// R25: weights that the low type cannot hold, and what is computed from them.
 void guard_ranges(const PassContext& c);
 /// R33: shape arithmetic and positions stay exact.
@@ -33,6 +35,8 @@ void settle(const PassContext& c);
 /// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights
 /// (R24).
 void type_values(const PassContext& c);
+/// Scopes of one rank that disagree about a node.
+void report_scope_conflicts(const PassContext& c);
 /// Rules of names that match nothing in this model.
 void report_unused(const PassContext& c);
 /// R18, R19, R21, R23: casts, each once and where it dominates its readers.

@@ -45,6 +45,8 @@ std::string_view reason_text(Reason r) {
       return "a kept operand that the schema ties to the others";
     case Reason::tied_operands:
       return "onnx's inference wants one type for operands that would differ";
+    case Reason::kept_operand:
+      return "on the way from a weight to an operand that a role keeps";
     case Reason::overflow:
       return "reads a weight that the low type cannot hold";
     case Reason::underflow:
@@ -111,8 +113,10 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   plan.low = rules.model_options().dtype;
   const Readers readers(model);
   const PassContext c{model, rules, readers, diagnostics, plan};
+  passes::report_scope_conflicts(c);
   passes::report_unused(c);
   passes::classify(c);
+  passes::keep_weight_roles(c);
   passes::guard_ranges(c);
   passes::keep_exact(c);
   passes::check_mixed(c);

@@ -42,6 +42,7 @@ enum class Reason : std::uint8_t {
   unsupported_rule,    // a target profile
   tied_role,           // R7
   tied_operands,       // R4: the schema allows what its inference function refuses
+  kept_operand,        // R8: computes a kept operand from a weight alone
   overflow,            // R25: reads a weight that low cannot hold
   underflow,           // R25
   range_operand,       // R25: reads a value computed from such a weight

@@ -9,6 +9,7 @@
 
 #include "ampc/model/tensors.h"
 #include "ampc/passes/rule_index.h"
+#include "ampc/passes/weight_chain.h"
 
 namespace ampc {
 namespace {
@@ -169,12 +170,9 @@ std::optional<bool> truth(const Predicate& p, const Model& m, NodeId n) {
       return operand_at(p.operand, m, n) != kNone;
     case Predicate::Kind::is_weight:
     case Predicate::Kind::is_constant: {
-      const ValueId v = through_casts(m, operand_at(p.operand, m, n));
-      if (v == kNone) return false;
-      const Value& value = m.values[v];
-      const bool constant = value.kind == ValueKind::initializer || value.weight != nullptr ||
-                            (value.producer != kNone && m.op_of(value.producer).is_constant);
-      return constant && (p.kind == Predicate::Kind::is_weight || !value.graph_input);
+      const ValueId operand = operand_at(p.operand, m, n);
+      const ValueId v = operand == kNone ? kNone : weight_behind(m, operand);
+      return v != kNone && (p.kind == Predicate::Kind::is_weight || !m.values[v].graph_input);
     }
     case Predicate::Kind::compare:
       break;

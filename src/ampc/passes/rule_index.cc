@@ -111,8 +111,9 @@ bool RuleIndex::in_scope(const Model& m, lang::ScopeId scope, NodeId n, const st
 }
 
 void RuleIndex::bind_scopes(const Model& m) {
+  rank_scopes();
   scope_sets_.push_back({lang::kWholeModel});
-  scope_options_.push_back(merge(scope_sets_[0]));
+  scope_options_.push_back(merge(scope_sets_[0], kNone));
   const bool scopes = rules_.scopes.size() > 1;
   if (!scopes && rules_.guards.empty()) return;
   if (scopes) scope_of_.assign(m.nodes.size(), 0);
@@ -131,7 +132,7 @@ void RuleIndex::bind_scopes(const Model& m) {
       }
       const auto [at, fresh] = known.emplace(set, static_cast<std::uint32_t>(scope_sets_.size()));
       if (fresh) {
-        scope_options_.push_back(merge(set));
+        scope_options_.push_back(merge(set, n));
         scope_sets_.push_back(std::move(set));
       }
       scope_of_[n] = at->second;
@@ -162,18 +163,42 @@ bool RuleIndex::scope_used(lang::ScopeId scope) const {
                      [&](const auto& set) { return std::find(set.begin(), set.end(), scope) != set.end(); });
 }
 
-Options RuleIndex::merge(const std::vector<lang::ScopeId>& scopes) const {
-  Options o;
-  const auto apply = [&](const lang::Settings& s) {
-    if (s.level) o.level = *s.level;
-    if (s.dtype) o.dtype = *s.dtype;
-    if (s.promote) o.promote = *s.promote;
-    if (s.follow) o.follow = *s.follow;
+void RuleIndex::rank_scopes() {
+  const auto& scopes = rules_.scopes;
+  const auto within = [&](const lang::Scope& a, const lang::Scope& b) {
+    if (a.block.empty() || b.block.empty() || a.parent != b.parent) return false;
+    if (a.block != b.block) return a.block.starts_with(b.block + '/');
+    return a.first >= b.first && a.last <= b.last && (a.first != b.first || a.last != b.last);
   };
-  apply(settings_);
-  for (const lang::ScopeId s : scopes) {
-    if (s != lang::kWholeModel) apply(rules_.scopes[s].settings);
+  ranks_.assign(std::max<std::size_t>(scopes.size(), 1), 0);
+  for (lang::ScopeId s = 1; s < scopes.size(); ++s) {
+    const auto around = std::count_if(scopes.begin() + 1, scopes.end(),
+                                      [&](const lang::Scope& other) { return within(scopes[s], other); });
+    ranks_[s] = ranks_[scopes[s].parent] + 1 + static_cast<int>(around);
   }
+}
+
+/// Settings by rank; `n` is the first node that all of these scopes hold at.
+Options RuleIndex::merge(std::vector<lang::ScopeId> scopes, NodeId n) {
+  std::stable_sort(scopes.begin(), scopes.end(),
+                   [&](lang::ScopeId a, lang::ScopeId b) { return ranks_[a] < ranks_[b]; });
+  Options o;
+  const auto take = [&](auto& into, auto lang::Settings::*setting, std::string_view what) {
+    if (settings_.*setting) into = *(settings_.*setting);
+    lang::ScopeId from = lang::kWholeModel;
+    for (const lang::ScopeId s : scopes) {
+      const auto& value = rules_.scopes[s].settings.*setting;
+      if (s == lang::kWholeModel || !value) continue;
+      if (from != lang::kWholeModel && ranks_[from] == ranks_[s] && into != *value)
+        conflicts_.push_back({from, s, n, what});
+      into = *value;
+      from = s;
+    }
+  };
+  take(o.level, &lang::Settings::level, "the level");
+  take(o.dtype, &lang::Settings::dtype, "the data type");
+  take(o.promote, &lang::Settings::promote, "promote");
+  take(o.follow, &lang::Settings::follow, "follow");
   return o;
 }
 
@@ -181,10 +206,7 @@ int RuleIndex::scope_depth(lang::ScopeId scope, NodeId n) const {
   if (scope == lang::kWholeModel) return 0;
   if (scope_of_.empty()) return -1;
   const auto& set = scope_sets_[scope_of_[n]];
-  if (std::find(set.begin(), set.end(), scope) == set.end()) return -1;
-  int depth = 0;
-  for (lang::ScopeId s = scope; s != lang::kWholeModel; s = rules_.scopes[s].parent) ++depth;
-  return depth;
+  return std::find(set.begin(), set.end(), scope) == set.end() ? -1 : ranks_[scope];
 }
 
 }  // namespace ampc

@@ -19,6 +19,13 @@ struct Options {
   lang::FollowMode follow = lang::FollowMode::any;
 };
 
+/// Two scopes of one rank that set something differently for one node.
+struct ScopeConflict {
+  lang::ScopeId first = 0, second = 0;
+  NodeId node = kNone;
+  std::string_view what;  // the setting
+};
+
 /// A role of one operator with its operands as bits of positions (from 0; the last bit stands for all beyond).
 struct BoundRole {
   const lang::RoleRule* rule = nullptr;
@@ -43,12 +50,14 @@ class RuleIndex {
   const std::vector<BoundRole>& result_roles(OpId op) const { return result_roles_[op]; }
   bool bounded(OpId op) const { return bounded_[op] != 0; }
 
-  /// How deep the rule's scope is among those that hold at `n`; -1 where it does not hold there.
+  /// The rank of the rule's scope among those that hold at `n`: a scope comes before the one that it stands in, a range
+  /// of nodes before a range around it. -1 where it does not hold there.
   int scope_depth(lang::ScopeId scope, NodeId n) const;
   bool guarded(NodeId n) const { return guards_.empty() || guards_[n] != 0; }
   bool guard_matches(const Model& m, const lang::GuardRule& guard, NodeId n) const;
   /// Whether some node is in the scope.
   bool scope_used(lang::ScopeId scope) const;
+  const std::vector<ScopeConflict>& conflicts() const { return conflicts_; }
   bool has_guards() const { return !rules_.guards.empty(); }
 
   /// The node's scope: metadata_props of exporters, else the path part of its name.
@@ -59,7 +68,8 @@ class RuleIndex {
   void bind_ops(const Model& m);
   void bind_scopes(const Model& m);
   bool in_scope(const Model& m, lang::ScopeId scope, NodeId n, const std::string& path) const;
-  Options merge(const std::vector<lang::ScopeId>& scopes) const;
+  void rank_scopes();
+  Options merge(std::vector<lang::ScopeId> scopes, NodeId n);
 
   const lang::RuleSet& rules_;
   lang::Settings settings_;
@@ -70,6 +80,8 @@ class RuleIndex {
   std::vector<std::vector<lang::ScopeId>> scope_sets_;  // which scopes hold, outer first
   std::vector<Options> scope_options_;                  // by scope set
   std::vector<std::uint8_t> guards_;                    // by NodeId; empty without guards
+  std::vector<int> ranks_;                              // by ScopeId
+  std::vector<ScopeConflict> conflicts_;
 };
 
 /// Whether the predicate of a rule holds at a node.

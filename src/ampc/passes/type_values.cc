@@ -13,6 +13,7 @@
 #include "ampc/passes/access.h"
 #include "ampc/passes/interface.h"
 #include "ampc/passes/passes.h"
+#include "ampc/passes/weight_chain.h"
 
 namespace ampc::passes {
 namespace {
@@ -228,9 +229,14 @@ class Typer {
 
   /// `tensor … store fp32`, or a role that says so where it is read.
   bool stored_fp32(ValueId v) const {
-    for (const auto& r : c_.rules.rules().tensors) {
-      if (r.store && r.pattern.matches(m_.values[v].name)) return true;
-    }
+    const auto& tensors = c_.rules.rules().tensors;
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [&](const auto& r) { return r.store && r.pattern.matches(m_.values[v].name); }) ||
+           role_stores(v, 0);
+  }
+
+  /// A role that is on `v` itself, or on what is computed from it alone (R8).
+  bool role_stores(ValueId v, int steps) const {
     const bool store_conflicts = c_.rules.settings().on_conflict == lang::OnConflict::store;
     for (const Reader& r : c_.readers.of(v)) {
       const Options& o = c_.rules.options(r.node);
@@ -242,6 +248,7 @@ class Typer {
           return true;
         }
       }
+      if (steps < 32 && passed_on(m_, r.node) == v && role_stores(m_.results_of(r.node)[0], steps + 1)) return true;
     }
     return false;
   }
