@@ -63,7 +63,7 @@ op : ID | QNAME | opWord ;
 
 bounded : BOUNDED operators ;
 
-overriding : OVERRIDE (list | role) ;
+overriding : OVERRIDE (list | role | externOperator) ;
 
 // `layer_norm arg 3,4 keep fp32`, `Sin, Cos bf16: arg * exact from integers`
 role : roleOperators qualifiers? (ARG | RESULT) operands action ;

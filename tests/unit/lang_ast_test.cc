@@ -99,6 +99,8 @@ const Case kStatements[] = {
      "  (x: T, w ?: I, more...: each T)->(y: T, z?: int64)\n  where T in fp32, bf16 and I in int32, int64",
      "extern com.acme::Mix since 2 <k: int = 2, mode?: string, s: string = \"a \\\"b\\\"\", e: float = -1e-5>"
      "(x: T, w?: I, more...: each T) -> (y: T, z?: int64) where T in fp32, bf16 and I in int32, int64\n"},
+    {"override extern com.acme::A(x: T) -> (y: T) where T in fp32 override deny com.acme::A",
+     "override extern com.acme::A(x: T) -> (y: T) where T in fp32\noverride deny com.acme::A\n"},
     {"extern ai.onnx::Own since 3 () -> () extern com.acme::Source<n: int>() -> (y: any)",
      "extern ai.onnx::Own since 3 () -> ()\nextern com.acme::Source<n: int>() -> (y: any)\n"},
     {"extern com.acme::Words(weight: T, extern?: T, in: T, each: T, since...: T) -> (where: T) where T in fp32",

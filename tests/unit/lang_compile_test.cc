@@ -138,6 +138,16 @@ TEST_F(Compile, PrintedDeclarationsAreAFixedPoint) {
   EXPECT_EQ(rules(once), once);
 }
 
+TEST_F(Compile, ADeclarationOfAnImportedFileIsOverridden) {
+  write("acme.amp",
+        "extern com.acme::Warp(x: T) -> (y: T) where T in fp32\nextern com.acme::Fold(x: fp32) -> (y: fp32)");
+  EXPECT_EQ(
+      rules("import \"acme.amp\"\n"
+            "override extern com.acme::Warp(x: T, w?: T) -> (y: T) where T in fp32, fp16\ncom.acme::Warp arg w exact"),
+      "extern com.acme::Fold(x: fp32) -> (y: fp32)\n"
+      "extern com.acme::Warp(x: T, w?: T) -> (y: T) where T in fp32, fp16\ncom.acme::Warp arg w exact\n");
+}
+
 TEST_F(Compile, AFileForADomainIsReadWhereSomethingNamesIt) {
   write("acme.amp", "extern com.acme::Warp(x: T) -> (y: T) where T in fp32, fp16\ndeny com.acme::Warp");
   write("shapes.amp", "deny Shape");

@@ -138,5 +138,17 @@ TEST(OnnxRegistry, RegistersWhatIsAskedFor) {
   EXPECT_EQ(onnx_registry::find(none), nullptr);
 }
 
+TEST(ElemTypes, NamesAreReadBack) {
+  for (unsigned t = 1; t <= static_cast<unsigned>(ElemType::int2); ++t) {
+    const auto type = static_cast<ElemType>(t);
+    EXPECT_NE(short_name(type), "other");
+    EXPECT_EQ(elem_type(short_name(type)), type);
+  }
+  EXPECT_EQ(elem_type("float"), ElemType::float32);
+  EXPECT_EQ(elem_type("bfloat16"), ElemType::bfloat16);
+  EXPECT_EQ(elem_type("double"), ElemType::float64);
+  EXPECT_EQ(elem_type("half"), ElemType::undefined);
+}
+
 }  // namespace
 }  // namespace ampc

@@ -168,6 +168,7 @@ struct TypeVariable {
   std::vector<Word> types;
 };
 struct Extern {
+  bool overriding = false;
   Op op;
   std::optional<Number> since;
   std::vector<AttributeDeclaration> attributes;

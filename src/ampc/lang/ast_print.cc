@@ -140,7 +140,7 @@ class Printer {
             });
   }
   void write(const Extern& n) {
-    out_ += "extern " + text(n.op);
+    out_ += (n.overriding ? "override extern " : "extern ") + text(n.op);
     if (n.since) out_ += " since " + n.since->text;
     if (!n.attributes.empty()) out_ += (n.since ? " <" : "<") + texts(n.attributes) + ">";
     out_ += (n.since && n.attributes.empty() ? " (" : "(") + texts(n.inputs) + ") -> (" + texts(n.outputs) + ")";

@@ -279,6 +279,78 @@ std::string text_of(const AttrFormal& a) {
   return text + "\"";
 }
 
+/// The declarations of all files, those that override others in their place.
+class Declarations {
+ public:
+  Declarations(const Program& program, Diagnostics& diagnostics) : program_(program), diagnostics_(diagnostics) {}
+
+  std::shared_ptr<const Operators> run() {
+    for (const std::size_t unit : program_.imports_first) {
+      for (const bool overriding : {false, true}) {
+        for (const ast::Statement& s : program_.units[unit].file.statements) {
+          const auto* n = std::get_if<ast::Extern>(&s.node);
+          if (n == nullptr || n->overriding != overriding) continue;
+          if (auto signature = Declaration(*n, diagnostics_).run()) take(std::move(*signature), unit, overriding);
+        }
+      }
+    }
+    std::vector<Signature> list;
+    list.reserve(found_.size());
+    for (auto& [key, entry] : found_) list.push_back(std::move(entry.signature));
+    return std::make_shared<const Operators>(std::move(list));
+  }
+
+ private:
+  struct Entry {
+    Signature signature;
+    std::size_t unit;
+  };
+
+  void take(Signature signature, std::size_t unit, bool overriding) {
+    auto key = std::tuple(signature.domain, signature.name, signature.since_version);
+    const auto known = found_.find(key);
+    if (overriding) {
+      if (known != found_.end() && program_.reaches[unit][known->second.unit]) {
+        known->second = {std::move(signature), unit};
+      } else {
+        diagnostics_
+            .error(codes::kNothingToOverride,
+                   "'override' finds no such declaration of " + quote(name(signature)) + " in imported files")
+            .at(signature.declared)
+            .fix("leave 'override' out");
+      }
+    } else if (known == found_.end()) {
+      found_.emplace(std::move(key), Entry{std::move(signature), unit});
+    } else if (print(known->second.signature) != print(signature)) {  // files that agree are none the worse
+      report_two({std::move(signature), unit}, known->second);
+    }
+  }
+
+  // At the file that imports the other, else at the later one.
+  void report_two(const Entry& a, const Entry& b) {
+    const auto place = [&](const Entry& e) {
+      return std::tuple(std::string_view(program_.units[e.unit].path), e.signature.declared.begin);
+    };
+    const bool imports = program_.reaches[a.unit][b.unit];
+    const bool imported = program_.reaches[b.unit][a.unit];
+    const bool later = imports || (!imported && place(b) < place(a));
+    const Entry& at = later ? a : b;
+    diagnostics_.error(codes::kDefinedTwice, quote(name(at.signature)) + " is declared twice, differently")
+        .at(at.signature.declared, "declared here")
+        .also((later ? b : a).signature.declared, "and here")
+        .fix(imports || imported
+                 ? "to replace what the imported file says, write 'override extern " + name(at.signature) + "(...)'"
+                 : "remove one of the two; an operator that a newer version of its domain changed says so: extern " +
+                       name(at.signature) + " since 2 (...)");
+  }
+
+  static std::string name(const Signature& s) { return (s.domain.empty() ? "ai.onnx" : s.domain) + "::" + s.name; }
+
+  const Program& program_;
+  Diagnostics& diagnostics_;
+  std::map<std::tuple<std::string, std::string, int>, Entry> found_;
+};
+
 }  // namespace
 
 std::string print(const Signature& s) {
@@ -301,31 +373,7 @@ std::string print(const Signature& s) {
 }
 
 std::shared_ptr<const Operators> declare(const Program& program, Diagnostics& diagnostics) {
-  std::map<std::tuple<std::string, std::string, int>, std::pair<Signature, std::size_t>> found;
-  for (std::size_t unit = 0; unit < program.units.size(); ++unit) {
-    for (const ast::Statement& s : program.units[unit].file.statements) {
-      const auto* n = std::get_if<ast::Extern>(&s.node);
-      if (n == nullptr) continue;
-      auto signature = Declaration(*n, diagnostics).run();
-      if (!signature) continue;
-      const auto key = std::tuple(signature->domain, signature->name, signature->since_version);
-      const auto [it, fresh] = found.try_emplace(key, *signature, unit);
-      const auto& [first, other] = it->second;
-      if (fresh || print(first) == print(*signature)) continue;  // two files that agree are none the worse
-      // Told at the file that imports the other.
-      const bool swap = program.reaches[other][unit];
-      const std::string name = signature->domain + "::" + signature->name;
-      diagnostics.error(codes::kDefinedTwice, quote(name) + " is declared twice, differently")
-          .at(swap ? first.declared : signature->declared, "declared here")
-          .also(swap ? signature->declared : first.declared, "and here")
-          .fix("remove one of the two; an operator that a newer version of its domain changed says so: extern " + name +
-               " since 2 (...)");
-    }
-  }
-  std::vector<Signature> list;
-  list.reserve(found.size());
-  for (auto& [key, entry] : found) list.push_back(std::move(entry.first));
-  return std::make_shared<const Operators>(std::move(list));
+  return Declarations(program, diagnostics).run();
 }
 
 }  // namespace ampc::lang

@@ -66,7 +66,7 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
     case AmpParser::RuleOperators:
       return "an operator's name";
     case AmpParser::RuleOverriding:
-      return "the statement that replaces the imported ones ('allow', 'deny', ... or an operator)";
+      return "the statement that replaces the imported ones ('allow', 'deny', 'extern', ... or an operator)";
     case AmpParser::RuleQualifier:
       return "a level or a data type";
     case AmpParser::RuleRole:

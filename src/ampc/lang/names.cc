@@ -196,6 +196,16 @@ bool Names::offered_elsewhere(const std::string& name, std::string* file) const 
   return false;
 }
 
+std::string Names::declaration_of(const OpName& op) const {
+  const std::string file = "domains/" + op.domain + ".amp";
+  const std::string root = program_.units.empty() ? std::string() : program_.units[0].path;
+  for (const std::string& path : import_candidates(root, file, options_)) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) return "import \"" + file + "\", which declares operators of the domain";
+  }
+  return "declare the operator: extern " + spelling(op) + "(...) -> (...)";
+}
+
 std::vector<std::string> Names::operand_names(const Target& target, bool results) {
   std::vector<std::string> names;
   if (!results && target.has_parameters()) {
@@ -305,7 +315,7 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
     }
     diagnostics_.error(codes::kNeedsPosition, "no schema tells the " + what + "s of " + op + " by name")
         .at(operand.span)
-        .fix("write its position, counted from 1, or declare the operator: extern " + op + "(...) -> (...)");
+        .fix("write its position, counted from 1, or " + declaration_of(target.op));
     return std::nullopt;
   }
 

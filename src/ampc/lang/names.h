@@ -58,6 +58,8 @@ class Names {
   bool is_alias(const std::string& name) const;  // in any unit, collected already or not
   void report_unknown(const ast::Op& op) const;
   bool offered_elsewhere(const std::string& name, std::string* file) const;
+  // How to get a declaration of an operator that has none.
+  std::string declaration_of(const OpName& op) const;
 
   void warn_if_nearly_declared(const ast::Op& op) const;
 

@@ -50,8 +50,7 @@ class Builder : private Words {
     if (auto* t = s->levelPart()) return level_part(t);
     if (auto* t = s->list()) return list(t, false);
     if (auto* t = s->bounded()) return ast::Bounded{ops(t->operators())};
-    if (auto* t = s->overriding())
-      return t->list() != nullptr ? Node(list(t->list(), true)) : Node(role(t->role(), true));
+    if (auto* t = s->overriding()) return overriding(t);
     if (auto* t = s->role()) return role(t, false);
     if (auto* t = s->alias()) return alias(t);
     if (auto* t = s->externOperator()) return build_extern(t, *this);
@@ -67,6 +66,14 @@ class Builder : private Words {
     if (auto* t = s->scope()) return ast::Scope{patterns(t->pattern()), statements(t->body()->statement())};
     if (auto* t = s->block()) return block(t);
     return std::nullopt;
+  }
+
+  Node overriding(P::OverridingContext* t) {
+    if (t->list() != nullptr) return list(t->list(), true);
+    if (t->role() != nullptr) return role(t->role(), true);
+    ast::Extern declaration = build_extern(t->externOperator(), *this);
+    declaration.overriding = true;
+    return declaration;
   }
 
   ast::Setting setting(P::SettingContext* t) {

@@ -66,7 +66,7 @@ std::string contradiction(const Model& m, NodeId n) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const Formal* f = results ? s->output(i) : s->input(i);
       if (f == nullptr) {
-        return fmt::format("the node has {} {}, {} are declared", values.size(), results ? "results" : "operands",
+        return fmt::format("the node has {} {}, the declaration {}", values.size(), results ? "results" : "operands",
                            results ? s->outputs.size() : s->inputs.size());
       }
       if (values[i] == kNone) continue;

@@ -53,11 +53,7 @@ struct Column {
 
 class Sketch {
  public:
-  Sketch(const Model& m, OpId op) : m_(m), op_(m.ops[op]) {
-    for (NodeId n = 0; n < m.nodes.size(); ++n) {
-      if (m.nodes[n].op == op) nodes_.push_back(n);
-    }
-  }
+  Sketch(const Model& m, const std::vector<NodeId>& nodes) : m_(m), op_(m.op_of(nodes.front())), nodes_(nodes) {}
 
   Signature run() {
     Signature s;
@@ -177,14 +173,19 @@ class Sketch {
 
   const Model& m_;
   const Op& op_;
-  std::vector<NodeId> nodes_;
-  std::vector<Column> variables_;  // what each type variable is in each node
+  const std::vector<NodeId>& nodes_;  // all of one operator
+  std::vector<Column> variables_;     // what each type variable is in each node
 };
 
-void report_undeclared(const PassContext& c, OpId id, std::size_t count) {
+std::string full_name(const Op& op) {
+  return fmt::format("{}::{}", op.domain.empty() ? "ai.onnx" : op.domain, op.name);
+}
+
+void report_undeclared(const PassContext& c, const std::vector<NodeId>& nodes) {
   const Model& m = c.model;
-  const Op& op = m.ops[id];
-  Sketch sketch(m, id);
+  const Op& op = m.op_of(nodes.front());
+  const std::size_t count = nodes.size();
+  Sketch sketch(m, nodes);
   const Signature s = sketch.run();
   auto& d = c.diagnostics.warning(
       codes::kUndeclared,
@@ -205,13 +206,12 @@ void report_undeclared(const PassContext& c, OpId id, std::size_t count) {
 
 void report_walls(const PassContext& c) {
   const Model& m = c.model;
-  std::vector<std::size_t> undeclared(m.ops.size(), 0), against(m.ops.size(), 0);
-  std::vector<NodeId> first(m.ops.size(), kNone);
+  std::vector<std::vector<NodeId>> undeclared(m.ops.size()), against(m.ops.size());
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
     const Decision& d = c.plan.nodes[n];
     const OpId op = m.nodes[n].op;
-    if (d.reason == Reason::no_schema) ++undeclared[op];
-    if (d.reason == Reason::against_declaration && against[op]++ == 0) first[op] = n;
+    if (d.reason == Reason::no_schema) undeclared[op].push_back(n);
+    if (d.reason == Reason::against_declaration) against[op].push_back(n);
     if (d.reason != Reason::unknown_type) continue;
     // What follows from a value of unknown type is unknown too: the first place says it, and a wall says it itself.
     const NodeId made = m.values[d.value].producer;
@@ -226,15 +226,16 @@ void report_walls(const PassContext& c) {
         .fix("give the value a value_info entry");
   }
   for (OpId op = 0; op < m.ops.size(); ++op) {
-    if (undeclared[op] != 0) report_undeclared(c, op, undeclared[op]);
-    if (against[op] == 0) continue;
+    if (!undeclared[op].empty()) report_undeclared(c, undeclared[op]);
+    if (against[op].empty()) continue;
+    const bool one = against[op].size() == 1;
     c.diagnostics
         .warning(codes::kAgainstDeclaration,
-                 fmt::format("{} of {}::{} {} not what is declared of it and left as {}",
-                             against[op] == 1 ? "1 node" : fmt::format("{} nodes", against[op]), m.ops[op].domain,
-                             m.ops[op].name, against[op] == 1 ? "is" : "are", against[op] == 1 ? "it is" : "they are"))
+                 fmt::format("{} of {} {} not what is declared of it, and left as {}",
+                             one ? "1 node" : fmt::format("{} nodes", against[op].size()), full_name(m.ops[op]),
+                             one ? "is" : "are", one ? "it is" : "they are"))
         .at(m.ops[op].signature->declared, "declared here")
-        .note(fmt::format("{}: {}", m.describe(first[op]), contradiction(m, first[op])));
+        .note(fmt::format("{}: {}", m.describe(against[op].front()), contradiction(m, against[op].front())));
   }
 }
 
