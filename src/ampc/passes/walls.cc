@@ -3,6 +3,7 @@
 // One warning an operator, with the declaration that would change that: what the model shows of it, in the rule
 // language's own words.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include "onnx/onnx_pb.h"
@@ -206,12 +207,12 @@ void report_undeclared(const PassContext& c, const std::vector<NodeId>& nodes) {
 
 void report_walls(const PassContext& c) {
   const Model& m = c.model;
-  std::vector<std::vector<NodeId>> undeclared(m.ops.size()), against(m.ops.size());
+  // By name: blocks that import other versions have operators of their own.
+  std::map<std::string, std::vector<NodeId>> undeclared, against;
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
     const Decision& d = c.plan.nodes[n];
-    const OpId op = m.nodes[n].op;
-    if (d.reason == Reason::no_schema) undeclared[op].push_back(n);
-    if (d.reason == Reason::against_declaration) against[op].push_back(n);
+    if (d.reason == Reason::no_schema) undeclared[full_name(m.op_of(n))].push_back(n);
+    if (d.reason == Reason::against_declaration) against[full_name(m.op_of(n))].push_back(n);
     if (d.reason != Reason::unknown_type) continue;
     // What follows from a value of unknown type is unknown too: the first place says it, and a wall says it itself.
     const NodeId made = m.values[d.value].producer;
@@ -225,17 +226,15 @@ void report_walls(const PassContext& c) {
         .in(m.where(n))
         .fix("give the value a value_info entry");
   }
-  for (OpId op = 0; op < m.ops.size(); ++op) {
-    if (!undeclared[op].empty()) report_undeclared(c, undeclared[op]);
-    if (against[op].empty()) continue;
-    const bool one = against[op].size() == 1;
+  for (const auto& [name, nodes] : undeclared) report_undeclared(c, nodes);
+  for (const auto& [name, nodes] : against) {
+    const bool one = nodes.size() == 1;
     c.diagnostics
-        .warning(codes::kAgainstDeclaration,
-                 fmt::format("{} of {} {} not what is declared of it, and left as {}",
-                             one ? "1 node" : fmt::format("{} nodes", against[op].size()), full_name(m.ops[op]),
-                             one ? "is" : "are", one ? "it is" : "they are"))
-        .at(m.ops[op].signature->declared, "declared here")
-        .note(fmt::format("{}: {}", m.describe(against[op].front()), contradiction(m, against[op].front())));
+        .warning(codes::kAgainstDeclaration, fmt::format("{} of {} {} not what is declared of it, and left as {}",
+                                                         one ? "1 node" : fmt::format("{} nodes", nodes.size()), name,
+                                                         one ? "is" : "are", one ? "it is" : "they are"))
+        .at(m.op_of(nodes.front()).signature->declared, "declared here")
+        .note(fmt::format("{}: {}", m.describe(nodes.front()), contradiction(m, nodes.front())));
   }
 }
 
