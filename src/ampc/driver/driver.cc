@@ -24,7 +24,7 @@
 #include "ampc/diag/model_codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/driver/options.h"
-#include "ampc/driver/progress.h"
+#include "ampc/driver/write_model.h"
 #include "ampc/emit/collapse.h"
 #include "ampc/emit/decisions_text.h"
 #include "ampc/emit/depfile.h"
@@ -186,7 +186,7 @@ class Run {
   int write(Model& model, const Plan& plan, const lang::RuleSet& rules, bool inline_functions) {
     const std::string output = output_path(plan.low);
     emit::WeightJobs jobs(model);
-    const bool as_it_is = plan.identity && !model.has_external && !model.reordered;
+    const bool as_it_is = plan.identity && !model.has_external && !model.reordered && !o_.external_data;
     if (!plan.identity) emit::rewrite(model, plan, jobs);
     if (!as_it_is || o_.emit == Emit::onnx) emit::collapse_calls(model, plan, inline_functions, diagnostics_);
     if (o_.emit == Emit::onnx) {
@@ -194,20 +194,8 @@ class Run {
       out_ << onnx::ProtoToString(*model.proto) << '\n';
       return kOk;
     }
-    if (overwrites_input(output, model, rules)) return kWrongInput;
-    emit::Image image;
-    if (as_it_is) {
-      image.layout.size = model.file_size;
-    } else {
-      image = emit::image_of(model, jobs);
-    }
-    if (image.layout.size > emit::kLargestFile) {
-      diagnostics_
-          .error(codes::kTooLarge, fmt::format("the result has {} bytes; one ONNX file holds at most {}",
-                                               image.layout.size, emit::kLargestFile))
-          .in(output)
-          .fix("lower more of the model; weights in a data file of their own are not written yet");
-      return kWrongInput;
+    for (const std::string& path : {output, data_path(output)}) {
+      if (overwrites_input(path, model, rules)) return kWrongInput;
     }
     emit::Depfile depfile;
     if (!o_.depfile.empty()) {
@@ -218,21 +206,10 @@ class Run {
       for (const auto& w : depfile.warnings) diagnostics_.warning(codes::kDepfileName, w).in(o_.depfile);
       if (diagnostics_.failed()) return kWrongInput;
     }
-    emit::OutputFile file(output);
-    Progress progress(!o_.quiet);
-    progress.begin("writing " + fs::path(output).filename().string(), image.layout.size, Progress::Unit::bytes);
-    if (as_it_is) {
-      file.set_size(model.file_size);
-      file.write_at(0, model.storage->file.bytes());
-    } else {
-      emit::write_image(image, jobs, file, [&](std::uint64_t bytes) { progress.add(bytes); });
-    }
-    progress.clear();
-    emit::OutputFile::CommitOptions commit;
-    commit.write_if_changed = o_.write_if_changed;
-    file.commit(commit);
+    const std::uint64_t bytes = write_model(model, jobs, as_it_is, output, o_, diagnostics_);
+    if (diagnostics_.failed()) return kWrongInput;
     if (!o_.depfile.empty()) emit::write_depfile(o_.depfile, depfile.text);
-    summarise(model, plan, output, image.layout.size);
+    summarise(model, plan, output, bytes);
     return kOk;
   }
 

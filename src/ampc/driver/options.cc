@@ -41,6 +41,11 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   app.add_option("--functions", functions, "Model-local functions: keep, a copy for each kind of call, or inline")
       ->check(CLI::IsMember({"keep", "inline"}))
       ->type_name("HOW");
+  app.add_flag("--external-data", o.external_data,
+               "Weights in a file beside the model, OUTPUT.data, as is done by itself beyond 2 GiB");
+  app.add_option("--threshold", o.threshold, "Least bytes of a weight that goes into that file")
+      ->type_name("BYTES")
+      ->capture_default_str();
   app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them")
       ->type_name("FILE");
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");

@@ -88,7 +88,10 @@ void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file,
   tbb::parallel_for_each(tasks.begin(), tasks.end(), [&](const Task& t) {
     thread_local std::vector<std::byte> buffer;
     const wire::Piece& first = image.layout.pieces[t.first];
-    if (t.part) {
+    std::uint64_t done = t.size;
+    if (t.part && first.kind == wire::Piece::Kind::payload) {
+      jobs.write(first.begin, t.begin, t.size, file, first.offset + t.begin, caster);
+    } else if (t.part) {
       buffer.resize(t.size);
       make(image, jobs, first, t.begin, buffer, caster);
       file.write_at(first.offset + t.begin, buffer);
@@ -100,8 +103,9 @@ void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file,
         make(image, jobs, p, 0, {buffer.data() + (p.offset - first.offset), p.size}, caster);
       }
       file.write_at(first.offset, buffer);
+      done = buffer.size();
     }
-    if (progress) progress(buffer.size());
+    if (progress) progress(done);
   });
 }
 

@@ -218,6 +218,44 @@ void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes
   }
 }
 
+bool OutputFile::copy_from(int fd, std::uint64_t from, std::uint64_t to, std::uint64_t size) const {
+  for (bool begun = false; size != 0; begun = true) {
+    auto in = static_cast<off64_t>(from), out = static_cast<off64_t>(to);
+    const ssize_t copied = copy_file_range(fd, &in, fd_, &out, size, 0);
+    if (copied < 0) {
+      if (errno == EINTR) continue;
+      const bool unknown =
+          errno == EXDEV || errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL || errno == EPERM;
+      if (unknown && !begun) return false;
+      fail(errno, "cannot write");
+    }
+    if (copied == 0) {
+      if (!begun) return false;
+      fail(EIO, "an input became shorter while it was copied");
+    }
+    from += static_cast<std::uint64_t>(copied);
+    to += static_cast<std::uint64_t>(copied);
+    size -= static_cast<std::uint64_t>(copied);
+  }
+  return true;
+}
+
+bool OutputFile::exchange() {
+  if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) return false;
+  keep();
+  return true;
+}
+
+void OutputFile::keep() {
+  if (close(std::exchange(fd_, -1)) != 0 && errno != EINTR) {
+    const int code = errno;
+    unlink(temporary_.c_str());
+    disarm(removal_);
+    fail(code, "cannot write");
+  }
+  disarm(removal_);
+}
+
 bool OutputFile::equals_target() const {
   struct stat ours = {};
   struct stat theirs = {};

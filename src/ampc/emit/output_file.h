@@ -41,6 +41,10 @@ class OutputFile {
   /// Writes all of `bytes` at `offset`. Safe from several threads at once. Throws IoError.
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
+  /// Copies `size` bytes from `from` in the file `fd` to `to` without a way through memory. False where the two file
+  /// systems know no such thing: then nothing is written. Safe from several threads at once. Throws IoError.
+  bool copy_from(int fd, std::uint64_t from, std::uint64_t to, std::uint64_t size) const;
+
   struct CommitOptions {
     bool write_if_changed = false;  // leave a target of the same bytes alone, its time of change included
     bool sync = false;              // wait until the disk holds the file and its name
@@ -50,12 +54,24 @@ class OutputFile {
   Outcome commit(const CommitOptions& options);
   Outcome commit() { return commit(CommitOptions{}); }
 
+  /// Whether what was written is what the target holds already.
+  bool equals_target() const;
+  /// Gives the file up. The target stays as it is.
+  void abandon() noexcept { discard(); }
+  /// Changes places with the target, which must exist: what was there is under temporary() then, for the caller to
+  /// remove. A hundred times faster than commit(), which frees what it replaces. False where the file system can't, and
+  /// nothing has happened. Throws IoError.
+  bool exchange();
+  /// Closes the file and leaves it under its temporary name, for the caller to care for. Throws IoError.
+  void keep();
+
+  /// Where the file goes, links followed.
+  const std::string& target() const { return target_; }
   /// The temporary file's path, for as long as there is one.
   const std::string& temporary() const { return temporary_; }
 
  private:
   [[noreturn]] void fail(int code, std::string message) const;
-  bool equals_target() const;
   void discard() noexcept;
 
   std::string given_;   // the target as the user gave it

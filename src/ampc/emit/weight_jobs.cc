@@ -1,8 +1,30 @@
 #include "ampc/emit/weight_jobs.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+
+#include "ampc/model/storage.h"
 
 namespace ampc::emit {
+
+WeightJobs::WeightJobs(const Model& m) {
+  std::vector<const MappedFile*> files{&m.storage->file};
+  for (const MappedFile& f : m.storage->external) files.push_back(&f);
+  std::sort(files.begin(), files.end(),
+            [](const auto* a, const auto* b) { return a->bytes().data() < b->bytes().data(); });
+  for (const wire::Bytes b : m.payloads) {
+    WeightJob job{b, false, {}};
+    const auto after = std::upper_bound(files.begin(), files.end(), b.data(),
+                                        [](const std::byte* at, const auto* f) { return at < f->bytes().data(); });
+    if (after != files.begin()) {
+      const MappedFile& f = **std::prev(after);
+      job.fd = f.fd();
+      job.file_offset = static_cast<std::uint64_t>(b.data() - f.bytes().data());
+    }
+    jobs_.push_back(job);
+  }
+}
 
 void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out,
                      weights::Caster& caster) const {
@@ -14,6 +36,20 @@ void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::by
     return;
   }
   caster.cast(job.conversion, job.source.data() + begin / to * from, out.data(), out.size() / to);
+}
+
+void WeightJobs::write(std::uint64_t index, std::uint64_t begin, std::uint64_t size, OutputFile& file,
+                       std::uint64_t offset, weights::Caster& caster) const {
+  const WeightJob& job = jobs_.at(index);
+  if (!job.cast && job.fd >= 0 && file.copy_from(job.fd, job.file_offset + begin, offset, size)) return;
+  if (!job.cast) {
+    file.write_at(offset, job.source.subspan(begin, size));
+    return;
+  }
+  thread_local std::vector<std::byte> buffer;
+  buffer.resize(size);
+  run(index, begin, buffer, caster);
+  file.write_at(offset, buffer);
 }
 
 }  // namespace ampc::emit

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "ampc/emit/output_file.h"
 #include "ampc/model/model.h"
 #include "ampc/weights/caster.h"
 
@@ -14,6 +15,8 @@ struct WeightJob {
   wire::Bytes source;
   bool cast = false;
   weights::Conversion conversion;
+  int fd = -1;  // the file that `source` lies in, from `file_offset` on; -1 where it lies in none
+  std::uint64_t file_offset = 0;
 
   std::uint64_t size() const {
     const std::size_t from = byte_size(conversion.from);
@@ -24,9 +27,7 @@ struct WeightJob {
 /// Job i stands behind marker i; the first ones are the input's payloads as they are.
 class WeightJobs {
  public:
-  explicit WeightJobs(const Model& m) {
-    for (const wire::Bytes b : m.payloads) jobs_.push_back({b, false, {}});
-  }
+  explicit WeightJobs(const Model& m);
   std::uint64_t add(WeightJob job) {
     jobs_.push_back(job);
     return jobs_.size() - 1;
@@ -35,6 +36,10 @@ class WeightJobs {
 
   /// `out` becomes bytes [begin, begin + out.size()) of the job's result; begin and size are whole elements.
   void run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const;
+  /// Writes those bytes, `size` from `begin` on, into `file` at `offset`: within the kernel where they are as they
+  /// were. Throws IoError.
+  void write(std::uint64_t index, std::uint64_t begin, std::uint64_t size, OutputFile& file, std::uint64_t offset,
+             weights::Caster& caster) const;
 
  private:
   std::vector<WeightJob> jobs_;

@@ -20,10 +20,13 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// The open file, for copies within the kernel; -1 where there is none.
+  int fd() const { return fd_; }
 
  private:
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  int fd_ = -1;
 };
 
 }  // namespace ampc

@@ -1,0 +1,80 @@
+#include "ampc/driver/write_model.h"
+
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "ampc/diag/model_codes.h"
+#include "ampc/driver/progress.h"
+#include "ampc/emit/data_file.h"
+#include "ampc/emit/model_writer.h"
+#include "ampc/emit/output_pair.h"
+#include "ampc/model/storage.h"
+
+namespace ampc::driver {
+
+namespace fs = std::filesystem;
+
+std::string data_path(const std::string& output) { return output + ".data"; }
+
+std::uint64_t write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
+                          const Options& options, Diagnostics& diagnostics) {
+  const std::string name = fs::path(output).filename().string(), location = name + ".data";
+  emit::Image image;
+  std::optional<emit::DataLayout> data;
+  if (as_it_is) {
+    image.layout.size = model.file_size;
+  } else {
+    if (!options.external_data) image = emit::image_of(model, jobs);
+    if (options.external_data || image.layout.size > emit::kLargestFile) {
+      data = emit::externalise(model, jobs, location, options.threshold);
+      image = emit::image_of(model, jobs);
+      if (data->pieces.empty()) data.reset();
+    }
+  }
+  // The input's own bytes have been a model already, whatever their number.
+  if (image.layout.size > emit::kLargestFile && !as_it_is) {
+    diagnostics
+        .error(
+            codes::kTooLarge,
+            fmt::format("the result has {} bytes without the weights in its data file; an ONNX file holds at most {}",
+                        image.layout.size, emit::kLargestFile))
+        .in(output)
+        .fix("put smaller weights into the data file too, with --threshold");
+    return 0;
+  }
+  emit::OutputFile file(output);
+  const std::uint64_t bytes = image.layout.size + (data ? data->size : 0);
+  Progress progress(!options.quiet);
+  progress.begin("writing " + name, bytes, Progress::Unit::bytes);
+  const auto add = [&](std::uint64_t done) { progress.add(done); };
+  emit::OutputFile::CommitOptions commit;
+  commit.write_if_changed = options.write_if_changed;
+  if (as_it_is) {
+    const auto& input = model.storage->file;
+    file.set_size(model.file_size);
+    if (!file.copy_from(input.fd(), 0, 0, model.file_size)) file.write_at(0, input.bytes());
+    progress.clear();
+    file.commit(commit);
+    return bytes;
+  }
+  if (!data) {
+    emit::write_image(image, jobs, file, add);
+    progress.clear();
+    file.commit(commit);
+    return bytes;
+  }
+  emit::OutputFile data_file(data_path(output));
+  emit::write_data(*data, jobs, data_file, add);
+  emit::write_image(image, jobs, file, add);
+  progress.clear();
+  emit::commit_pair(data_file, file, commit, [&](emit::OutputFile& between, const std::string& data_name) {
+    emit::relocate(model, location, data_name);
+    emit::write_image(emit::image_of(model, jobs), jobs, between, {});
+    emit::relocate(model, data_name, location);
+  });
+  return bytes;
+}
+
+}  // namespace ampc::driver

@@ -1,0 +1,23 @@
+// The compiled model onto the disk: one file, or a model and its data file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ampc/diag/diagnostic.h"
+#include "ampc/driver/options.h"
+#include "ampc/emit/weight_jobs.h"
+#include "ampc/model/model.h"
+
+namespace ampc::driver {
+
+/// The data file of a model that is written to `output`.
+std::string data_path(const std::string& output);
+
+/// Writes what the messages of `model` and `jobs` make to `output`; with `as_it_is`, the input's own bytes. Weights go
+/// into a data file where `options` ask for it, and where one file could not hold them. Gives the bytes written, or
+/// reports. Throws IoError.
+std::uint64_t write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
+                          const Options& options, Diagnostics& diagnostics);
+
+}  // namespace ampc::driver

@@ -1,0 +1,87 @@
+#include "ampc/emit/data_file.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <tbb/parallel_for_each.h>
+#include "onnx/onnx_pb.h"
+
+#include "ampc/model/tensors.h"
+
+namespace ampc::emit {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kSmallAlignment = 64;                 // a cache line
+constexpr std::uint64_t kTaskBytes = std::uint64_t{4} << 20;  // of output
+
+std::uint64_t aligned(std::uint64_t at, std::uint64_t size) {
+  const std::uint64_t to = size >= kPage ? kPage : kSmallAlignment;
+  return (at + to - 1) / to * to;
+}
+
+void set(onnx::TensorProto& t, const char* key, std::string value) {
+  auto* entry = t.add_external_data();
+  entry->set_key(key);
+  entry->set_value(std::move(value));
+}
+
+}  // namespace
+
+DataLayout externalise(Model& m, const WeightJobs& jobs, const std::string& location, std::uint64_t threshold) {
+  DataLayout layout;
+  using Key = std::tuple<const std::byte*, std::size_t, bool, ElemType, ElemType, bool>;
+  std::map<Key, std::uint64_t> places;
+  tensors::for_each(*m.proto, [&](onnx::TensorProto& t) {
+    if (!t.has_raw_data()) return;
+    const auto index = wire::marker_index(t.raw_data());
+    if (!index) return;
+    const WeightJob& job = jobs.at(*index);
+    if (job.size() < threshold) return;
+    const auto& c = job.conversion;
+    const Key key{job.source.data(), job.source.size(), job.cast, c.from, c.to, c.clamp};
+    const auto [place, fresh] = places.try_emplace(key, aligned(layout.size, job.size()));
+    if (fresh) {
+      layout.pieces.push_back({*index, place->second, job.size()});
+      layout.size = place->second + job.size();
+    }
+    t.clear_raw_data();
+    t.set_data_location(onnx::TensorProto::EXTERNAL);
+    set(t, "location", location);
+    set(t, "offset", std::to_string(place->second));
+    set(t, "length", std::to_string(job.size()));
+  });
+  return layout;
+}
+
+void relocate(Model& m, const std::string& from, const std::string& to) {
+  tensors::for_each(*m.proto, [&](onnx::TensorProto& t) {
+    for (auto& entry : *t.mutable_external_data()) {
+      if (entry.key() == "location" && entry.value() == from) entry.set_value(to);
+    }
+  });
+}
+
+void write_data(const DataLayout& layout, const WeightJobs& jobs, OutputFile& file,
+                const std::function<void(std::uint64_t)>& progress) {
+  file.set_size(layout.size);
+  std::vector<DataLayout::Piece> tasks;  // `size` bytes from `offset` on; the piece begins at `starts[i]`
+  std::vector<std::uint64_t> starts;
+  for (const auto& p : layout.pieces) {
+    for (std::uint64_t at = 0; at < p.size; at += kTaskBytes) {
+      tasks.push_back({p.job, p.offset + at, std::min(kTaskBytes, p.size - at)});
+      starts.push_back(p.offset);
+    }
+  }
+  weights::Caster& caster = weights::cpu_caster();
+  std::vector<std::size_t> order(tasks.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  tbb::parallel_for_each(order.begin(), order.end(), [&](std::size_t i) {
+    const auto& t = tasks[i];
+    jobs.write(t.job, t.offset - starts[i], t.size, file, t.offset, caster);
+    if (progress) progress(t.size);
+  });
+}
+
+}  // namespace ampc::emit
