@@ -17,6 +17,9 @@ statement
     | levelPart
     | list
     | bounded
+    | collective
+    | optimizer
+    | backward
     | overriding
     | role
     | alias
@@ -37,7 +40,7 @@ domain : ID | nameWord ;
 
 // `dtype fp16`, `on conflict store`. `follow any` parses as a list.
 setting
-    : (DTYPE | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS) word
+    : (DTYPE | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | MASTER) word
     | PROMOTE toggle
     | ON CONFLICT choice
     ;
@@ -62,6 +65,14 @@ operators : op (COMMA op)* ;
 op : ID | QNAME | opWord ;
 
 bounded : BOUNDED operators ;
+
+// Training graphs. `optimizer ai.onnx.preview.training::Adam(inputs: parameter gradient state state)`: of a variadic
+// operand, as many equal stretches as there are words.
+collective : COLLECTIVE operators ;
+optimizer : OPTIMIZER op LPAREN optimizerOperand (COMMA optimizerOperand)* RPAREN ;
+optimizerOperand : operand COLON ID+ ;
+// `backward /(.+)_Grad\/.+/ doc "Backward pass"`: what the group matches is the forward node's name.
+backward : BACKWARD REGEX (DOC STRING)? ;
 
 overriding : OVERRIDE (list | role | externOperator) ;
 
@@ -92,7 +103,7 @@ formal : name QUESTION? COLON typeName | VARIADIC COLON EACH? typeName ;
 typeVariable : ID IN typeName (COMMA typeName)* ;
 typeName : ID | FP16 | BF16 ;
 
-tensorRule : TENSOR pattern (COMMA pattern)* (KEEP | STORE) word ;
+tensorRule : TENSOR pattern (COMMA pattern)* ((KEEP | STORE) word | ID) ;
 nodeRule : NODE pattern (COMMA pattern)* (KEEP word | ID) ;
 guardRule : GUARD pattern (COMMA pattern)* ;
 weightRule : WEIGHT (WHERE term comparator term | pattern (COMMA pattern)*) KEEP word ;
@@ -127,7 +138,7 @@ termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
     : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT | TENSOR | NODE | NODES
     | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
-    | FOR
+    | FOR | MASTER | OPTIMIZER | COLLECTIVE | BACKWARD | DOC
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
 opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
@@ -144,6 +155,7 @@ OVERFLOWING : 'overflow' ;
 UNDERFLOWING : 'underflow' ;
 SHARED : 'shared' ;
 FUNCTIONS : 'functions' ;
+MASTER : 'master' ;
 ON : 'on' ;
 CONFLICT : 'conflict' ;
 ALLOW : 'allow' ;
@@ -151,6 +163,10 @@ DENY : 'deny' ;
 UNSUPPORTED : 'unsupported' ;
 LEAVE : 'leave' ;
 BOUNDED : 'bounded' ;
+COLLECTIVE : 'collective' ;
+OPTIMIZER : 'optimizer' ;
+BACKWARD : 'backward' ;
+DOC : 'doc' ;
 OVERRIDE : 'override' ;
 ALIAS : 'alias' ;
 EXTERN : 'extern' ;

@@ -9,7 +9,7 @@
 //   log            summary line and diagnostics of the compilation
 //   exit N         exit status, 0 where the section is absent
 // A section `annotate` gives nodes metadata, which the text format has no place for: lines of a node's first output, a
-// key of metadata_props and a value.
+// key of metadata_props (or `doc_string`) and a value.
 // Whatever a case shows, its output must pass onnx's full check and strict inference, must not depend on the number of
 // threads, and compiled again must stay as it is (a section `once REASON` excepts a case from that); a failed
 // compilation must leave no output. AMPC_UPDATE_GOLDENS=1 rewrites the expected texts in place.
@@ -32,6 +32,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "ampc/driver/driver.h"
 #include "ampc/model/onnx_registry.h"
@@ -104,9 +106,14 @@ void annotate(onnx::GraphProto& graph, const std::vector<std::string>& entry) {
     for (onnx::AttributeProto& attribute : *node.mutable_attribute())
       if (attribute.has_g()) annotate(*attribute.mutable_g(), entry);
     if (node.output_size() == 0 || node.output(0) != entry.at(0)) continue;
+    const std::string value = fmt::format("{}", fmt::join(entry.begin() + 2, entry.end(), " "));
+    if (entry.at(1) == "doc_string") {
+      node.set_doc_string(value);
+      continue;
+    }
     onnx::StringStringEntryProto* added = node.add_metadata_props();
     added->set_key(entry.at(1));
-    added->set_value(entry.at(2));
+    added->set_value(value);
   }
 }
 

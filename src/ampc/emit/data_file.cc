@@ -31,7 +31,7 @@ void set(onnx::TensorProto& t, const char* key, std::string value) {
 
 DataLayout externalise(Model& m, const WeightJobs& jobs, const std::string& location, std::uint64_t threshold) {
   DataLayout layout;
-  using Key = std::tuple<const std::byte*, std::size_t, bool, ElemType, ElemType, bool>;
+  using Key = std::tuple<const std::byte*, std::size_t, bool, bool, ElemType, ElemType, bool>;
   std::map<Key, std::uint64_t> places;
   tensors::for_each(*m.proto, [&](onnx::TensorProto& t) {
     if (!t.has_raw_data()) return;
@@ -40,7 +40,7 @@ DataLayout externalise(Model& m, const WeightJobs& jobs, const std::string& loca
     const WeightJob& job = jobs.at(*index);
     if (job.size() < threshold) return;
     const auto& c = job.conversion;
-    const Key key{job.source.data(), job.source.size(), job.cast, c.from, c.to, c.clamp};
+    const Key key{job.source.data(), job.source.size(), job.cast, job.back, c.from, c.to, c.clamp};
     const auto [place, fresh] = places.try_emplace(key, aligned(layout.size, job.size()));
     if (fresh) {
       layout.pieces.push_back({*index, place->second, job.size()});

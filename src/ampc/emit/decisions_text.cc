@@ -26,8 +26,10 @@ std::string_view choice_text(const Decision& d) {
   return "open";
 }
 
-std::string why(const Model& m, const Decision& d, const SourceMap& sources) {
+std::string why(const Model& m, const Plan& plan, NodeId n, const SourceMap& sources) {
+  const Decision& d = plan.nodes[n];
   std::string text(reason_text(d.reason));
+  if (d.reason == Reason::backward) text += " " + m.describe(plan.training.forward_of(n));
   if (d.value != kNone) text += fmt::format(", '{}'", m.values[d.value].name);
   if (d.rule.valid()) text += fmt::format(" ({})", sources.where(d.rule));
   return text;
@@ -49,7 +51,7 @@ std::string before_text(const Model& m, const CastNode& c) {
 void print_decisions(std::ostream& out, const Model& m, const Plan& plan, const SourceMap& sources) {
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
     fmt::print(out, "node {} {} {}: {}\n", node_name(m, n), m.op_of(n).name, choice_text(plan.nodes[n]),
-               why(m, plan.nodes[n], sources));
+               why(m, plan, n, sources));
   }
   for (const CastNode& c : plan.casts) {
     if (c.stored) continue;
@@ -65,8 +67,11 @@ void print_decisions(std::ostream& out, const Model& m, const Plan& plan, const 
   }
   for (const WeightPlan& w : plan.weights) {
     if (w.storage == Storage::as_is) continue;
-    fmt::print(out, "weight {} stored {}{}{}\n", m.values[w.value].name, w.storage == Storage::both ? "fp32 and " : "",
-               short_name(w.low), w.clamp ? ", clamped" : "");
+    const char* how = w.storage == Storage::both      ? "fp32 and "
+                      : w.storage == Storage::rounded ? "fp32, rounded to "
+                                                      : "";
+    fmt::print(out, "weight {} stored {}{}{}\n", m.values[w.value].name, how, short_name(w.low),
+               w.clamp ? ", clamped" : "");
   }
 }
 
@@ -79,7 +84,7 @@ bool explain_node(std::ostream& out, const Model& m, const Plan& plan, const Sou
         std::any_of(made.begin(), made.end(), [&](ValueId v) { return v != kNone && m.values[v].name == name; });
     if (m.nodes[n].proto->name() != name && node_name(m, n) != name && !by_result) continue;
     found = true;
-    fmt::print(out, "{}\n  {}: {}\n", m.describe(n), choice_text(plan.nodes[n]), why(m, plan.nodes[n], sources));
+    fmt::print(out, "{}\n  {}: {}\n", m.describe(n), choice_text(plan.nodes[n]), why(m, plan, n, sources));
     const auto operands = m.operands_of(n);
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
       if (operands[slot] == kNone) continue;

@@ -57,26 +57,22 @@ class Rewriter {
 
   void cast(onnx::TensorProto& t, const WeightPlan& w) {
     const wire::Bytes source = tensors::bytes_of(m_, t);
-    const weights::Conversion conversion{ElemType::float32, w.low, w.clamp};
+    WeightJob job{source, true, {ElemType::float32, w.low, w.clamp}, w.storage == Storage::rounded};
     std::string raw;
     if (source.size() >= wire::kCutThreshold) {
-      wire::Bytes kept = source;
       if (!t.has_raw_data() || !wire::marker_index(t.raw_data())) {
         // Its bytes lie in the message itself, which is about to change.
         auto* copy = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(&m_.storage->arena);
         *copy = t;
-        kept = tensors::bytes_of(m_, *copy);
+        job.source = tensors::bytes_of(m_, *copy);
       }
-      raw = wire::marker(jobs_.add({kept, true, conversion}));
+      raw = wire::marker(jobs_.add(job));
     } else {
-      const std::size_t count = source.size() / sizeof(float);
-      raw.resize(count * byte_size(w.low));
-      if (count != 0) {
-        weights::cpu_caster().cast(conversion, source.data(), reinterpret_cast<std::byte*>(raw.data()), count);
-      }
+      raw.resize(job.size());
+      job.run(0, {reinterpret_cast<std::byte*>(raw.data()), raw.size()}, weights::cpu_caster());
     }
     t.clear_float_data();
-    t.set_data_type(static_cast<int>(w.low));
+    t.set_data_type(static_cast<int>(job.back ? ElemType::float32 : w.low));
     t.set_raw_data(std::move(raw));
   }
 

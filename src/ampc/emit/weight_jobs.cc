@@ -26,16 +26,21 @@ WeightJobs::WeightJobs(const Model& m) {
   }
 }
 
-void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out,
-                     weights::Caster& caster) const {
-  const WeightJob& job = jobs_.at(index);
+void WeightJob::run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const {
   if (out.empty()) return;
-  const std::size_t from = byte_size(job.conversion.from), to = byte_size(job.conversion.to);
-  if (!job.cast || to == 0) {
-    std::memcpy(out.data(), job.source.data() + begin, out.size());
+  const std::size_t from = byte_size(conversion.from), to = byte_size(conversion.to);
+  if (!cast || to == 0) {
+    std::memcpy(out.data(), source.data() + begin, out.size());
     return;
   }
-  caster.cast(job.conversion, job.source.data() + begin / to * from, out.data(), out.size() / to);
+  if (back) {
+    const std::size_t count = out.size() / from;
+    std::vector<std::byte> rounded(count * to);
+    caster.cast(conversion, source.data() + begin, rounded.data(), count);
+    caster.cast({conversion.to, conversion.from, false}, rounded.data(), out.data(), count);
+    return;
+  }
+  caster.cast(conversion, source.data() + begin / to * from, out.data(), out.size() / to);
 }
 
 void WeightJobs::write(std::uint64_t index, std::uint64_t begin, std::uint64_t size, OutputFile& file,

@@ -15,13 +15,17 @@ struct WeightJob {
   wire::Bytes source;
   bool cast = false;
   weights::Conversion conversion;
-  int fd = -1;  // the file that `source` lies in, from `file_offset` on; -1 where it lies in none
+  bool back = false;  // … and back: the source's type, rounded to what the other holds
+  int fd = -1;        // the file that `source` lies in, from `file_offset` on; -1 where it lies in none
   std::uint64_t file_offset = 0;
 
   std::uint64_t size() const {
     const std::size_t from = byte_size(conversion.from);
-    return cast && from != 0 ? source.size() / from * byte_size(conversion.to) : source.size();
+    return cast && !back && from != 0 ? source.size() / from * byte_size(conversion.to) : source.size();
   }
+
+  /// `out` becomes bytes [begin, begin + out.size()) of the result; begin and size are whole elements.
+  void run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const;
 };
 
 /// Job i stands behind marker i; the first ones are the input's payloads as they are.
@@ -34,10 +38,11 @@ class WeightJobs {
   }
   const WeightJob& at(std::uint64_t index) const { return jobs_.at(index); }
 
-  /// `out` becomes bytes [begin, begin + out.size()) of the job's result; begin and size are whole elements.
-  void run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const;
-  /// Writes those bytes, `size` from `begin` on, into `file` at `offset`: within the kernel where they are as they
-  /// were. Throws IoError.
+  void run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const {
+    at(index).run(begin, out, caster);
+  }
+  /// Writes those bytes of a job's result, `size` from `begin` on, into `file` at `offset`: within the kernel where
+  /// they are as they were. Throws IoError.
   void write(std::uint64_t index, std::uint64_t begin, std::uint64_t size, OutputFile& file, std::uint64_t offset,
              weights::Caster& caster) const;
 

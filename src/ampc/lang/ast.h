@@ -94,8 +94,9 @@ struct Import {
   std::vector<Word> domains;  // after `for`
 };
 struct Setting {
-  Word key;  // "dtype", "level", "promote", "follow", "io", "overflow", "underflow", "shared", "functions", "on
-             // conflict"
+  // "dtype", "level", "promote", "follow", "io", "overflow", "underflow", "shared", "master", "functions", "on
+  // conflict"
+  Word key;
   Word value;
 };
 struct IoRule {
@@ -118,8 +119,21 @@ struct List {
   std::vector<Op> ops;
   std::optional<Predicate> where;
 };
-struct Bounded {
+struct Fact {
+  FactRule::Fact fact = FactRule::Fact::bounded;
   std::vector<Op> ops;
+};
+struct OptimizerOperand {
+  Operand operand;
+  std::vector<Word> parts;
+};
+struct Optimizer {
+  Op op;
+  std::vector<OptimizerOperand> operands;
+};
+struct Backward {
+  Pattern pattern;
+  std::optional<Word> doc;
 };
 struct Role {
   bool overriding = false;
@@ -180,7 +194,7 @@ struct NameRule {
   enum class Kind : std::uint8_t { tensor, node, guard, weight };
   Kind kind = Kind::tensor;
   std::vector<Pattern> patterns;
-  Word action;  // "keep", "store", "low"; empty for guard
+  Word action;  // "keep", "store", "low", "scale"; empty for guard
   Word type;    // after keep and store
 };
 /// `weight where absmax > 65504 keep fp32`
@@ -201,8 +215,8 @@ struct Block {
 };
 
 struct Statement {
-  using Node = std::variant<Version, Import, Setting, IoRule, LevelDefinition, LevelPart, List, Bounded, Role, Alias,
-                            Extern, NameRule, WeightCondition, Scope, Block>;
+  using Node = std::variant<Version, Import, Setting, IoRule, LevelDefinition, LevelPart, List, Fact, Optimizer,
+                            Backward, Role, Alias, Extern, NameRule, WeightCondition, Scope, Block>;
   Node node;
   Span span;     // whole
   Span keyword;  // its first word
@@ -225,6 +239,9 @@ std::string print(const Predicate& predicate);
 
 std::string_view spelling(Verdict verdict);
 std::string_view spelling(RoleAction action);
+std::string_view spelling(FactRule::Fact fact);
+std::string_view spelling(OptimizerRule::Part part);
+std::string_view spelling(TensorAction action);
 std::string_view spelling(lang::Predicate::Op op);
 
 }  // namespace ampc::lang::ast

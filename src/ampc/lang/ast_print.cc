@@ -112,7 +112,20 @@ class Printer {
     out_ += texts(n.ops);
     if (n.where) out_ += " where " + print(*n.where);
   }
-  void write(const Bounded& n) { out_ += "bounded " + texts(n.ops); }
+  void write(const Fact& n) { out_ += std::string(spelling(n.fact)) + " " + texts(n.ops); }
+  void write(const Optimizer& n) {
+    out_ += "optimizer " + text(n.op) + "(" +
+            joined(n.operands,
+                   [](const OptimizerOperand& o) {
+                     std::string parts;
+                     for (const Word& w : o.parts) parts += " " + w.text;
+                     return text(o.operand) + ":" + parts;
+                   }) +
+            ")";
+  }
+  void write(const Backward& n) {
+    out_ += "backward " + text(n.pattern) + (n.doc ? " doc " + quoted(n.doc->text) : "");
+  }
   void write(const Role& n) {
     if (n.overriding) out_ += "override ";
     out_ += texts(n.ops);
@@ -182,6 +195,21 @@ std::string_view spelling(Verdict verdict) {
 std::string_view spelling(RoleAction action) {
   constexpr std::string_view words[] = {"keep fp32",           "store fp32", "exact",
                                         "exact from integers", "saturate",   "factor"};
+  return words[static_cast<std::size_t>(action)];
+}
+
+std::string_view spelling(FactRule::Fact fact) {
+  constexpr std::string_view words[] = {"bounded", "collective"};
+  return words[static_cast<std::size_t>(fact)];
+}
+
+std::string_view spelling(OptimizerRule::Part part) {
+  constexpr std::string_view words[] = {"parameter", "gradient", "state"};
+  return words[static_cast<std::size_t>(part)];
+}
+
+std::string_view spelling(TensorAction action) {
+  constexpr std::string_view words[] = {"keep fp32", "store fp32", "scale"};
   return words[static_cast<std::size_t>(action)];
 }
 

@@ -49,11 +49,13 @@ void sort_rules(RuleSet& rules) {
     for (const OperandRef& ref : r.operands) operands += print(ref) + ",";
     return std::tuple(r.scope, r.op, r.results, r.action, when(r.when), r.every, operands);
   });
-  by_text(rules.facts, [](const FactRule& r) { return r.op; });
+  by_text(rules.facts, [](const FactRule& r) { return std::pair(r.fact, r.op); });
+  by_text(rules.optimizers, [](const OptimizerRule& r) { return print(r); });
   const auto pattern = [](const auto& r) { return std::pair(r.pattern.is_regex(), r.pattern.text()); };
   by_text(rules.tensors, [&](const TensorRule& r) { return std::tuple(r.scope, pattern(r)); });
   by_text(rules.nodes, [&](const NodeRule& r) { return std::tuple(r.scope, pattern(r)); });
   by_text(rules.guards, pattern);
+  by_text(rules.backward, [&](const BackwardRule& r) { return std::pair(pattern(r), r.doc); });
   by_text(rules.io, pattern);
   by_text(rules.weights, [](const WeightRule& r) {
     return std::tuple(r.scope, r.pattern ? r.pattern->text() : std::string(), r.measure, r.op, r.limit);
@@ -80,6 +82,7 @@ std::optional<RuleSet> compile(const std::string& path, const CompileOptions& op
   draft.rules.operators = operators;
   settle_rules(draft, program, diagnostics);
   settle_names(draft, diagnostics);
+  settle_training(draft, diagnostics);
   settle_settings(draft, program, diagnostics);
   if (diagnostics.errors() != before) return std::nullopt;
   sort_scopes(draft);

@@ -56,11 +56,15 @@ void settle_rules(Draft& draft, const Program& program, Diagnostics& diagnostics
 /// Reports contradictions among rules of names (tensor, node, weight, io) and drops what is said twice.
 void settle_names(Draft& draft, Diagnostics& diagnostics);
 
+/// Reports operators that are optimizers in two ways, and drops what is said twice of training graphs.
+void settle_training(Draft& draft, Diagnostics& diagnostics);
+
 /// Reports contradictions among settings; fills the scopes' settings.
 void settle_settings(Draft& draft, const Program& program, Diagnostics& diagnostics);
 
 /// The same predicate prints the same text.
 std::string print(const Predicate& predicate);
 std::string print(const OperandRef& operand);
+std::string print(const OptimizerRule& rule);
 
 }  // namespace ampc::lang

@@ -56,10 +56,13 @@ class Dumper {
     }
     flush(out);
     for (const RoleRule& r : rules_.roles) lines_.push_back(prefix(r.scope) + role(r));
-    for (const FactRule& r : rules_.facts) lines_.push_back("bounded " + spelling(r.op));
+    for (const FactRule& r : rules_.facts) lines_.push_back(std::string(ast::spelling(r.fact)) + " " + spelling(r.op));
+    for (const OptimizerRule& r : rules_.optimizers) lines_.push_back(lang::print(r));
+    for (const BackwardRule& r : rules_.backward)
+      lines_.push_back("backward " + quoted(r.pattern) + (r.doc.empty() ? "" : " doc \"" + r.doc + "\""));
     flush(out);
     for (const TensorRule& r : rules_.tensors) {
-      lines_.push_back(prefix(r.scope) + "tensor " + quoted(r.pattern) + (r.store ? " store fp32" : " keep fp32"));
+      lines_.push_back(prefix(r.scope) + "tensor " + quoted(r.pattern) + " " + std::string(ast::spelling(r.action)));
     }
     for (const NodeRule& r : rules_.nodes) {
       lines_.push_back(prefix(r.scope) + "node " + quoted(r.pattern) + (r.low ? " low" : " keep fp32"));
@@ -128,6 +131,7 @@ class Dumper {
     word(s.underflow, "underflow", {"keep", "flush"});
     word(s.functions, "functions", {"keep", "inline"});
     word(s.shared, "shared", {"fp32", "low", "both"});
+    word(s.master, "master", {"keep", "rounded"});
     word(s.on_conflict, "on conflict", {"node", "store", "error"});
     return lines;
   }
@@ -156,6 +160,17 @@ class Dumper {
 
 std::string print(const OperandRef& operand) {
   return operand.position >= 0 ? std::to_string(operand.position + 1) : operand.name;
+}
+
+std::string print(const OptimizerRule& rule) {
+  std::vector<std::string> slots;
+  for (const OptimizerRule::Slot& s : rule.slots) {
+    std::string text = print(s.operand) + ":";
+    for (const OptimizerRule::Part p : s.parts) text += " " + std::string(ast::spelling(p));
+    slots.push_back(std::move(text));
+  }
+  std::sort(slots.begin(), slots.end());
+  return fmt::format("optimizer {}({})", spelling(rule.op), fmt::join(slots, ", "));
 }
 
 std::string print(const Predicate& p) {

@@ -15,6 +15,7 @@ std::string value_of(const std::string& setting) {
   if (setting == "underflow") return "'keep' or 'flush'";
   if (setting == "functions") return "'keep' or 'inline'";
   if (setting == "shared") return "'fp32', 'low' or 'both'";
+  if (setting == "master") return "'keep' or 'rounded'";
   if (setting == "conflict") return "'node', 'store' or 'error'";
   if (setting == "level") return "the name of a level";
   if (setting == "default") return "'low' or 'fp32'";
@@ -118,7 +119,14 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
     case AmpParser::RulePattern:
       return "a name in quotes or a regular expression between slashes";
     case AmpParser::RuleTensorRule:
-      return "'keep fp32' or 'store fp32'";
+      return "'keep fp32', 'store fp32' or 'scale'";
+    case AmpParser::RuleOptimizer:
+      return takes(AmpLexer::LPAREN) ? "'(' and the operands that are parameters, gradients and states" : "',' or ')'";
+    case AmpParser::RuleOptimizerOperand:
+      return takes(AmpLexer::COLON) ? "':'" : "'parameter', 'gradient' or 'state'";
+    case AmpParser::RuleBackward:
+      if (last == AmpLexer::BACKWARD) return "a regular expression between slashes";
+      return "a text in quotes";
     case AmpParser::RuleNodeRule:
       return "'keep fp32' or 'low'";
     case AmpParser::RuleWeightRule:

@@ -21,7 +21,6 @@ std::unique_ptr<re2::RE2> compile_automaton(const std::string& text, std::string
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_dot_nl(true);  // a name may hold anything
-  options.set_never_capture(true);
   auto automaton = std::make_unique<re2::RE2>(text, options);
   if (automaton->ok()) return automaton;
   if (error != nullptr) *error = automaton->error();
@@ -194,5 +193,14 @@ bool NamePattern::matches(std::string_view name) const {
   if (!impl_->automaton) return name == impl_->literal;
   return re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *impl_->automaton);
 }
+
+std::optional<std::string> NamePattern::group(std::string_view name) const {
+  std::string text;
+  if (!impl_->automaton || !re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *impl_->automaton, &text))
+    return std::nullopt;
+  return text;
+}
+
+int NamePattern::groups() const { return impl_->automaton ? impl_->automaton->NumberOfCapturingGroups() : 0; }
 
 }  // namespace ampc::lang

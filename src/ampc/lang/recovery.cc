@@ -32,7 +32,7 @@ bool is_verb(std::size_t type) {
 // Statements about names: sure where a pattern follows.
 bool takes_pattern(std::size_t type) {
   return type == AmpLexer::TENSOR || type == AmpLexer::NODE || type == AmpLexer::GUARD || type == AmpLexer::SCOPE ||
-         type == AmpLexer::BLOCK || type == AmpLexer::WEIGHT;
+         type == AmpLexer::BLOCK || type == AmpLexer::WEIGHT || type == AmpLexer::BACKWARD;
 }
 
 bool can_begin(std::size_t type) {
@@ -48,6 +48,9 @@ bool can_begin(std::size_t type) {
     case AmpLexer::UNDERFLOWING:
     case AmpLexer::FUNCTIONS:
     case AmpLexer::SHARED:
+    case AmpLexer::MASTER:
+    case AmpLexer::COLLECTIVE:
+    case AmpLexer::OPTIMIZER:
     case AmpLexer::ON:
     case AmpLexer::WEIGHTS:
     case AmpLexer::DEFAULT:
@@ -110,9 +113,10 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias",     "allow",   "amp",    "block",  "bounded", "default",   "deny",        "dtype",  "extern", "follow",
-      "functions", "guard",   "import", "io",     "leave",   "level",     "node",        "off",    "on",     "overflow",
-      "override",  "promote", "scope",  "shared", "tensor",  "underflow", "unsupported", "weight", "weights"};
+      "alias",  "allow",  "amp",       "backward",    "block",     "bounded",  "collective", "default", "deny",
+      "dtype",  "extern", "follow",    "functions",   "guard",     "import",   "io",         "leave",   "level",
+      "master", "node",   "off",       "on",          "optimizer", "overflow", "override",   "promote", "scope",
+      "shared", "tensor", "underflow", "unsupported", "weight",    "weights"};
   return words;
 }
 

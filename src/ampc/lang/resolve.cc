@@ -134,6 +134,7 @@ std::vector<std::string> Resolver::values_of(const std::string& key) {
   if (key == "underflow") return {"keep", "flush"};
   if (key == "functions") return {"keep", "inline"};
   if (key == "shared") return {"fp32", "low", "both"};
+  if (key == "master") return {"keep", "rounded"};
   return {"node", "store", "error"};  // on conflict
 }
 

@@ -23,6 +23,11 @@ void Resolver::statement(const ast::NameRule& n, const ast::Statement& s, const 
   if (n.kind == Kind::guard && !only_in_file(s, context, what)) return;
   bool ok = true;
   if (!n.type.text.empty()) ok = is_fp32(n.type);
+  const bool scales = n.kind == Kind::tensor && n.type.text.empty();
+  if (scales) {
+    if (!only_in_file(s, context, "a loss scale")) return;
+    ok = allowed(n.action, "a tensor rule", {"scale", "keep fp32", "store fp32"});
+  }
   if (n.kind == Kind::node && n.action.text != "keep") {
     if (n.action.text != "low") {
       auto& d =
@@ -38,7 +43,11 @@ void Resolver::statement(const ast::NameRule& n, const ast::Statement& s, const 
     if (!one || !ok) continue;
     switch (n.kind) {
       case Kind::tensor:
-        draft_.rules.tensors.push_back({std::move(*one), n.action.text == "store", context.scope, p.span});
+        draft_.rules.tensors.push_back({std::move(*one),
+                                        scales                     ? TensorAction::scale
+                                        : n.action.text == "store" ? TensorAction::store_fp32
+                                                                   : TensorAction::keep_fp32,
+                                        context.scope, p.span});
         break;
       case Kind::node:
         draft_.rules.nodes.push_back({std::move(*one), n.action.text == "low", context.scope, p.span});

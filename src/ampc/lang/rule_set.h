@@ -85,6 +85,9 @@ class NamePattern {
   static std::optional<NamePattern> glob(std::string_view text, std::string* error);
   static std::optional<NamePattern> regex(std::string_view text, std::string* error);
   bool matches(std::string_view name) const;
+  /// What the expression's first group matched; nothing where the whole does not match.
+  std::optional<std::string> group(std::string_view name) const;
+  int groups() const;  // of a regular expression
   const std::string& text() const { return text_; }
   bool is_regex() const { return regex_; }
 
@@ -130,18 +133,45 @@ struct RoleRule {
   Span span;
 };
 
-/// A statement about the operator's result: `bounded Softmax, Sigmoid` (R25: whatever goes in, what comes out fits
-/// low).
+/// A statement about an operator as a whole.
 struct FactRule {
-  enum class Fact : std::uint8_t { bounded };
+  enum class Fact : std::uint8_t {
+    bounded,     // R25: whatever goes in, what comes out fits low
+    collective,  // R27: joins tensors of several devices, in whatever type they come: an all-reduce
+  };
   Fact fact = Fact::bounded;
   OpName op;
   Span span;
 };
 
+/// `optimizer ai.onnx.preview.training::Adam(inputs: parameter gradient state state)` (R27)
+struct OptimizerRule {
+  enum class Part : std::uint8_t { parameter, gradient, state };
+  struct Slot {
+    OperandRef operand;
+    std::vector<Part> parts;  // several: a variadic operand's equal stretches
+  };
+  OpName op;
+  std::vector<Slot> slots;
+  Span span;
+};
+
+/// `backward /(.+)_Grad\/.+/ doc "Backward pass"` (R27): the first group names the forward node.
+struct BackwardRule {
+  NamePattern pattern;
+  std::string doc;  // what doc_string must be; empty: anything
+  Span span;
+};
+
+enum class TensorAction : std::uint8_t {
+  keep_fp32,
+  store_fp32,
+  scale,  // R27: a loss scale: what is computed from it alone, and what reads that, is fp32
+};
+
 struct TensorRule {
   NamePattern pattern;
-  bool store = false;  // `store fp32` instead of `keep fp32`
+  TensorAction action = TensorAction::keep_fp32;
   ScopeId scope = kWholeModel;
   Span span;
 };
@@ -180,6 +210,7 @@ enum class Overflow : std::uint8_t { keep, clamp, inf, error };
 enum class Underflow : std::uint8_t { keep, flush };
 enum class Functions : std::uint8_t { keep, inlined };
 enum class Shared : std::uint8_t { fp32, low, both };
+enum class Master : std::uint8_t { keep, rounded };
 enum class FollowMode : std::uint8_t { any, last };
 enum class OnConflict : std::uint8_t { node, store, error };
 
@@ -194,6 +225,7 @@ struct Settings {
   std::optional<Underflow> underflow;
   std::optional<Shared> shared;
   std::optional<Functions> functions;
+  std::optional<Master> master;
   std::optional<OnConflict> on_conflict;
 };
 
@@ -230,6 +262,8 @@ struct RuleSet {
   std::vector<OpRule> ops;
   std::vector<RoleRule> roles;
   std::vector<FactRule> facts;
+  std::vector<OptimizerRule> optimizers;
+  std::vector<BackwardRule> backward;
   std::vector<TensorRule> tensors;
   std::vector<NodeRule> nodes;
   std::vector<GuardRule> guards;

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "ampc/diag/codes.h"
+#include "ampc/lang/ast.h"
 #include "ampc/lang/draft.h"
 
 namespace ampc::lang {
@@ -44,8 +45,8 @@ void settle_names(Draft& draft, Diagnostics& diagnostics) {
   const auto scope = [](const auto& rule) { return rule.scope; };
   const auto whole = [](const auto&) { return kWholeModel; };
   settle(
-      draft.rules.tensors, "tensor", scope,
-      [](const TensorRule& r) { return std::string(r.store ? "store fp32" : "keep fp32"); }, diagnostics);
+      draft.rules.tensors, "tensor", scope, [](const TensorRule& r) { return std::string(ast::spelling(r.action)); },
+      diagnostics);
   settle(
       draft.rules.nodes, "node", scope, [](const NodeRule& r) { return std::string(r.low ? "low" : "keep fp32"); },
       diagnostics);

@@ -32,6 +32,8 @@ void apply(Settings& settings, const RuleSet& rules, const std::string& key, con
     settings.shared = value == "fp32" ? Shared::fp32 : value == "low" ? Shared::low : Shared::both;
   } else if (key == "functions") {
     settings.functions = value == "keep" ? Functions::keep : Functions::inlined;
+  } else if (key == "master") {
+    settings.master = value == "keep" ? Master::keep : Master::rounded;
   } else if (key == "on conflict") {
     settings.on_conflict = value == "node"    ? OnConflict::node
                            : value == "store" ? OnConflict::store

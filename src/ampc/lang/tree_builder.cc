@@ -49,14 +49,17 @@ class Builder : private Words {
     if (auto* t = s->level()) return level(t);
     if (auto* t = s->levelPart()) return level_part(t);
     if (auto* t = s->list()) return list(t, false);
-    if (auto* t = s->bounded()) return ast::Bounded{ops(t->operators())};
+    if (auto* t = s->bounded()) return ast::Fact{FactRule::Fact::bounded, ops(t->operators())};
+    if (auto* t = s->collective()) return ast::Fact{FactRule::Fact::collective, ops(t->operators())};
+    if (auto* t = s->optimizer()) return optimizer(t);
+    if (auto* t = s->backward()) return backward(t);
     if (auto* t = s->overriding()) return overriding(t);
     if (auto* t = s->role()) return role(t, false);
     if (auto* t = s->alias()) return alias(t);
     if (auto* t = s->externOperator()) return build_extern(t, *this);
     if (auto* t = s->tensorRule()) {
-      return name_rule(ast::NameRule::Kind::tensor, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->STORE(),
-                       t->word());
+      auto* action = t->KEEP() != nullptr ? t->KEEP() : t->STORE() != nullptr ? t->STORE() : t->ID();
+      return name_rule(ast::NameRule::Kind::tensor, t->pattern(), action, t->word());
     }
     if (auto* t = s->nodeRule()) {
       return name_rule(ast::NameRule::Kind::node, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->ID(), t->word());
@@ -186,6 +189,22 @@ class Builder : private Words {
       for (P::BindingContext* b : target->binding()) one.bindings.push_back({word(b->name(0)), word(b->name(1))});
       result.targets.push_back(std::move(one));
     }
+    return result;
+  }
+
+  ast::Optimizer optimizer(P::OptimizerContext* t) {
+    ast::Optimizer result{op(t->op()), {}};
+    for (P::OptimizerOperandContext* o : t->optimizerOperand()) {
+      ast::OptimizerOperand one{operand(o->operand()), {}};
+      for (auto* part : o->ID()) one.parts.push_back(token(part));
+      result.operands.push_back(std::move(one));
+    }
+    return result;
+  }
+
+  ast::Backward backward(P::BackwardContext* t) {
+    ast::Backward result{regex(t->REGEX()), std::nullopt};
+    if (t->STRING() != nullptr) result.doc = ast::Word{text_of(t->STRING()), span(t->STRING())};
     return result;
   }
 
@@ -321,12 +340,16 @@ class Builder : private Words {
         result.push_back({text_of(p->STRING()), false, span(p->STRING())});
         continue;
       }
-      std::string text = p->REGEX()->getText();
-      text.erase(0, 1);
-      if (text.ends_with('/')) text.pop_back();  // a missing one was reported
-      result.push_back({std::move(text), true, span(p->REGEX())});
+      result.push_back(regex(p->REGEX()));
     }
     return result;
+  }
+
+  ast::Pattern regex(antlr4::tree::TerminalNode* node) {
+    std::string text = node->getText();
+    text.erase(0, 1);
+    if (text.ends_with('/')) text.pop_back();  // a missing one was reported
+    return {std::move(text), true, span(node)};
   }
 };
 

@@ -35,6 +35,15 @@ inline void overrule(Decision& d, Reason reason, ValueId v, const Span& rule = {
 /// A weight of fp32 that the compiler may store in another type: an initializer or a Constant node's value.
 inline bool is_weight(const Value& v) { return v.weight != nullptr || v.kind == ValueKind::initializer; }
 
+/// What a cast of the model's own widens from a low type to fp32; kNone where `v` is no such cast's result.
+inline ValueId widened_from(const Model& m, ValueId v) {
+  const NodeId p = m.values[v].producer;
+  if (p == kNone || m.values[v].type != ElemType::float32 || !m.op_of(p).is_cast || m.operands_of(p).empty())
+    return kNone;
+  const ValueId u = m.operands_of(p)[0];
+  return u != kNone && is_low(m.values[u].type) ? u : kNone;
+}
+
 /// The operand may come in any of its types without a cast: it shares its type variable with no other operand, and what
 /// the operator makes of it is no floating point (Shape, Size, NonZero, IsNaN, ArgMax), as its schema shows.
 inline bool takes_as_it_comes(const Op& op, std::size_t slot) {

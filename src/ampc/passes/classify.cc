@@ -143,6 +143,8 @@ class Classifier {
       d.listed_allow = true;
       d.allowed_by = list->span;
     }
+    if (const auto* optimizer = c_.rules.optimizer(op); optimizer != nullptr)
+      return end(d, Choice::fp32, Reason::optimizer, optimizer->span);
     std::uint32_t bound = 0;
     each_fp32(n, [&](bool, std::size_t, int var) {
       if (var >= 0 && var < 32) bound |= 1U << static_cast<unsigned>(var);
@@ -244,6 +246,10 @@ class Classifier {
       end(d, Choice::fp32, Reason::deny, list->span);
     } else if (list != nullptr && list->verdict == lang::Verdict::allow) {
       end(d, Choice::low, Reason::allow, list->span);
+    } else if (c_.plan.training.step(n) == Training::Step::reduced) {
+      end(d, Choice::fp32, Reason::reduced);
+    } else if (const auto* collective = c_.rules.collective(m_.nodes[n].op); collective != nullptr) {
+      end(d, Choice::open, Reason::collective_low, collective->span);
     } else if (o.promote || list != nullptr) {
       end(d, Choice::open, Reason::none, list != nullptr ? list->span : Span{});
       d.promote = o.promote;
@@ -256,10 +262,14 @@ class Classifier {
   bool by_tensor(NodeId n, Decision& d) const {
     const auto& rules = c_.rules.rules().tensors;
     if (rules.empty()) return false;
+    for (const ValueId v : m_.operands_of(n)) {
+      if (v != kNone && c_.plan.training.scale(v)) return end(d, Choice::fp32, Reason::loss_scale, {}, v);
+    }
     const auto match = [&](ValueId v) {
       if (v == kNone || m_.values[v].type != ElemType::float32) return false;
       for (const auto& r : rules) {
-        if (!r.store && c_.rules.scope_depth(r.scope, n) >= 0 && r.pattern.matches(m_.values[v].name)) {
+        if (r.action == lang::TensorAction::keep_fp32 && c_.rules.scope_depth(r.scope, n) >= 0 &&
+            r.pattern.matches(m_.values[v].name)) {
           return end(d, Choice::fp32, Reason::tensor_rule, r.span, v);
         }
       }
@@ -316,7 +326,8 @@ void Classifier::report_no_effect() const {
   std::map<std::pair<std::uint32_t, OpId>, std::pair<std::size_t, NodeId>> counts;
   for (NodeId n = 0; n < m_.nodes.size(); ++n) {
     const Decision& d = c_.plan.nodes[n];
-    const bool overruled = d.reason == Reason::unsupported_schema || d.reason == Reason::unsupported_rule;
+    const bool overruled =
+        d.reason == Reason::unsupported_schema || d.reason == Reason::unsupported_rule || d.reason == Reason::optimizer;
     if (!overruled || !d.listed_allow || d.allowed_by.file != kRootFile) continue;
     auto& [count, first] = counts.try_emplace({d.allowed_by.begin, m_.nodes[n].op}, 0, n).first->second;
     ++count;
@@ -331,6 +342,8 @@ void Classifier::report_no_effect() const {
                         .at(d.allowed_by);
     if (d.reason == Reason::unsupported_rule) {
       warning.also(d.rule, "unsupported, says this");
+    } else if (d.reason == Reason::optimizer) {
+      warning.also(d.rule, "an optimizer, says this");
     } else {
       warning.note(fmt::format("{} of {} opset {} admits no {}", op.name, op.domain.empty() ? "ai.onnx" : op.domain,
                                op.version, short_name(d.low)));

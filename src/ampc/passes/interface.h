@@ -15,10 +15,11 @@ class Interface {
   ElemType type_of(ValueId v) const {
     const Value& value = c_.model.values[v];
     if (!value.tensor || value.type != ElemType::float32) return value.type;
-    if (is_weight(value) && c_.plan.kept[v] != 0) return value.type;  // a value that would change (R25)
+    if (c_.plan.training.is_held(v) || c_.plan.training.scale(v)) return value.type;  // R27
+    if (is_weight(value) && c_.plan.kept[v] != 0) return value.type;                  // a value that would change (R25)
     // What a tensor rule keeps stays so here too: no cast may stand between the name and what touches it.
     for (const auto& r : c_.rules.rules().tensors) {
-      if (!r.store && r.pattern.matches(value.name)) return value.type;
+      if (r.action == lang::TensorAction::keep_fp32 && r.pattern.matches(value.name)) return value.type;
     }
     lang::Io io = c_.rules.settings().io.value_or(lang::Io::keep);
     bool named = false;

@@ -18,12 +18,16 @@ struct PassContext {
 
 namespace passes {
 
+/// R27: parameters, gradients, loss scales and backward nodes of a training graph.
+void find_training(const PassContext& c);
 /// R12: what rules and schemas say of each node. In parallel over nodes.
 void classify(const PassContext& c);
 /// R12.1: warns of operators that nothing declares, and of values whose type nothing tells. Called by classify.
 void report_walls(const PassContext& c);
 /// R6, R8: kept operands that are computed from a weight alone.
 void keep_weight_roles(const PassContext& c);
+/// R27: backward nodes take over what was decided for their forward nodes.
+void follow_forward(const PassContext& c);
 /// R25: weights that the low type cannot hold, and what is computed from them.
 void guard_ranges(const PassContext& c);
 /// R33: shape arithmetic and positions stay exact.
@@ -32,6 +36,8 @@ void keep_exact(const PassContext& c);
 void check_mixed(const PassContext& c);
 /// R14, R15: what follows its operands. Nothing is open afterwards.
 void settle(const PassContext& c);
+/// R27: casts of the model's own that move behind an all-reduce, and what else reads them.
+void check_gradients(const PassContext& c);
 /// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights
 /// (R24).
 void type_values(const PassContext& c);

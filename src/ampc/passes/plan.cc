@@ -61,12 +61,24 @@ std::string_view reason_text(Reason r) {
       return "positions computed from integers";
     case Reason::tensor_rule:
       return "a tensor rule";
+    case Reason::loss_scale:
+      return "reads a loss scale";
     case Reason::weight_rule:
       return "reads what a weight rule keeps";
     case Reason::outside_guard:
       return "in no guarded scope";
     case Reason::node_rule:
       return "a node rule";
+    case Reason::optimizer:
+      return "an optimizer";
+    case Reason::reduced:
+      return "between a gradient's all-reduce and the optimizer";
+    case Reason::backward:
+      return "backward of";
+    case Reason::collective_low:
+      return "a collective of low operands";
+    case Reason::collective_fp32:
+      return "a collective with an operand in fp32";
     case Reason::deny:
       return "deny";
     case Reason::allow:
@@ -115,12 +127,15 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   const PassContext c{model, rules, readers, diagnostics, plan};
   passes::report_scope_conflicts(c);
   passes::report_unused(c);
+  passes::find_training(c);
   passes::classify(c);
+  passes::follow_forward(c);
   passes::keep_weight_roles(c);
   passes::guard_ranges(c);
   passes::keep_exact(c);
   passes::check_mixed(c);
   passes::settle(c);
+  passes::check_gradients(c);
   passes::type_values(c);
   passes::place_casts(c);
   for (NodeId n = 0; n < model.nodes.size(); ++n) {

@@ -50,9 +50,15 @@ enum class Reason : std::uint8_t {
   shape_arithmetic,    // R33
   position,            // R33
   tensor_rule,
+  loss_scale,  // R27
   weight_rule,
   outside_guard,
   node_rule,
+  optimizer,       // R27: master weights and states are fp32
+  reduced,         // R27: between a gradient's all-reduce and the optimizer
+  backward,        // R27: as its forward node
+  collective_low,  // R27: every operand is made low
+  collective_fp32,
   deny,
   allow,
   follow_none,   // no operand decides: low
@@ -95,8 +101,9 @@ struct CastNode {
 
 enum class Storage : std::uint8_t {
   as_is,
-  low,   // cast to the low type in the file
-  both,  // a second copy in the low type beside the original
+  low,      // cast to the low type in the file
+  both,     // a second copy in the low type beside the original
+  rounded,  // a master weight as fp32 that the low type holds (R27)
 };
 
 /// What becomes of an initializer or a Constant node's value.
@@ -124,6 +131,25 @@ struct OutputCast {
   std::uint32_t cast = kNone;  // index into Plan::casts
 };
 
+/// R27: what the rules say of a training graph. Each list is empty where there is nothing to say.
+struct Training {
+  enum class Step : std::uint8_t {
+    none,
+    reduce,   // a collective that a gradient goes through on its way to an optimizer
+    reduced,  // behind it
+  };
+  enum class Held : std::uint8_t { none, operand, parameter };
+  std::vector<Held> held;            // by ValueId: what an optimizer reads, save gradients, and what it makes
+  std::vector<std::uint8_t> scales;  // by ValueId: loss scales, and what is computed from them alone
+  std::vector<Step> steps;           // by NodeId
+  std::vector<NodeId> forward;       // by NodeId: the forward node of a backward node
+  bool is_held(ValueId v) const { return !held.empty() && held[v] != Held::none; }
+  bool parameter(ValueId v) const { return !held.empty() && held[v] == Held::parameter; }
+  bool scale(ValueId v) const { return !scales.empty() && scales[v] != 0; }
+  Step step(NodeId n) const { return steps.empty() ? Step::none : steps[n]; }
+  NodeId forward_of(NodeId n) const { return forward.empty() ? kNone : forward[n]; }
+};
+
 struct Plan {
   std::vector<Decision> nodes;            // by NodeId
   std::vector<ElemType> home;             // by ValueId: the type in which the value is made or stored
@@ -132,6 +158,7 @@ struct Plan {
   std::vector<WeightPlan> weights;
   std::vector<std::uint8_t> kept;  // by ValueId: a weight that the low type cannot hold (R25)
   std::vector<Retarget> retargets;
+  Training training;
   std::vector<std::uint8_t> removed;   // by NodeId: a cast of the model's own that nothing reads any more
   std::vector<std::string> home_name;  // by ValueId: the new name of a value whose own its cast takes over; else empty
   std::vector<std::uint32_t> operand_casts;  // by position in Model::operands: index into `casts`, kNone: read the home

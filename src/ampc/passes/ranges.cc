@@ -110,7 +110,8 @@ class Ranges {
     out.stats = weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), count);
     out.huge = out.stats.overflow != 0;
     out.overflow = out.huge;
-    if (count <= kSmall) look_closely(out, bytes, count, candidate.low);
+    // A parameter is what training makes of it: that it is small now says nothing (R27).
+    if (count <= kSmall && !c_.plan.training.parameter(candidate.value)) look_closely(out, bytes, count, candidate.low);
     return out;
   }
 

@@ -48,6 +48,7 @@ RuleIndex::RuleIndex(const lang::RuleSet& rules, const lang::Settings& overrides
   take(settings_.underflow, overrides.underflow);
   take(settings_.shared, overrides.shared);
   take(settings_.functions, overrides.functions);
+  take(settings_.master, overrides.master);
   take(settings_.on_conflict, overrides.on_conflict);
   bind_ops(model);
   bind_scopes(model);
@@ -58,6 +59,8 @@ void RuleIndex::bind_ops(const Model& m) {
   operand_roles_.resize(m.ops.size());
   result_roles_.resize(m.ops.size());
   bounded_.resize(m.ops.size());
+  collectives_.resize(m.ops.size());
+  optimizers_.resize(m.ops.size());
   // A function may import another version of a domain than the model, so an operator can be there more than once.
   std::multimap<lang::OpName, OpId> ids;
   for (OpId op = 0; op < m.ops.size(); ++op) {
@@ -79,7 +82,13 @@ void RuleIndex::bind_ops(const Model& m) {
       }
     });
   }
-  for (const auto& rule : rules_.facts) each(rule.op, [&](OpId op) { bounded_[op] = 1; });
+  for (const auto& rule : rules_.facts) {
+    each(rule.op, [&](OpId op) {
+      if (rule.fact == lang::FactRule::Fact::bounded) bounded_[op] = 1;
+      if (rule.fact == lang::FactRule::Fact::collective) collectives_[op] = &rule;
+    });
+  }
+  for (const auto& rule : rules_.optimizers) each(rule.op, [&](OpId op) { optimizers_[op] = &rule; });
 }
 
 std::string RuleIndex::path_of(const Model& m, NodeId n) {

@@ -18,11 +18,19 @@ class Settler {
         m_, 0,
         [&](NodeId n) {
           Decision& d = c_.plan.nodes[n];
+          if (d.reason == Reason::backward) follow_forward(n, d);
           if (d.choice != Choice::open) return;
-          d.promote ? promote(n, d) : follow(n, d);
+          if (d.reason == Reason::collective_low) {
+            collect(n, d);
+          } else {
+            d.promote ? promote(n, d) : follow(n, d);
+          }
         },
         [](ValueId, ValueId) {}, [&](NodeId n) { join_branches(n); });
     ask_readers();
+    for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+      if (c_.plan.nodes[n].reason == Reason::backward) follow_forward(n, c_.plan.nodes[n]);
+    }
   }
 
  private:
@@ -87,6 +95,48 @@ class Settler {
     if (d.reason == Reason::attribute_type) return promote ? Made::fp32 : Made::undecided;
     if (d.choice != Choice::low) return Made::fp32;
     return has_var(d.vars, result_var(m_.op_of(value.producer), value.slot)) ? Made::low : Made::fp32;
+  }
+
+  /// R27: as the forward node was decided in the end. Stays open where that one comes later, and then follows its
+  /// operands like any node.
+  void follow_forward(NodeId n, Decision& d) {
+    const Decision& forward = c_.plan.nodes[c_.plan.training.forward_of(n)];
+    if (forward.choice == Choice::low || forward.choice == Choice::fp32) d.choice = forward.choice;
+  }
+
+  /// R27: a collective is low where every operand is, in the type that those have. An operand that a cast of the
+  /// model's own widened on its way to an optimizer counts as it was before.
+  void collect(NodeId n, Decision& d) {
+    ElemType low = ElemType::undefined;
+    const bool reduces = c_.plan.training.step(n) == Training::Step::reduce;
+    const auto operands = m_.operands_of(n);
+    for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+      const ValueId v = operands[slot];
+      if (v == kNone || !operand_lowers(m_, d, n, slot)) continue;
+      const ValueId narrow = reduces ? widened_from(m_, v) : kNone;
+      ElemType type = ElemType::float32;
+      if (narrow != kNone) {
+        type = m_.values[narrow].type;
+      } else if (made(v, true, c_.rules.options(n).level) == Made::low) {
+        const NodeId p = m_.values[v].producer;
+        type = p != kNone && c_.plan.nodes[p].choice == Choice::low ? c_.plan.nodes[p].low : d.low;
+      }
+      if (type == ElemType::float32 || (low != ElemType::undefined && type != low) || !admits(n, d, type)) {
+        set(d, Choice::fp32, Reason::collective_fp32, v);
+        return;
+      }
+      low = type;
+    }
+    set(d, Choice::low, Reason::collective_low, kNone);
+    if (low != ElemType::undefined) d.low = low;
+  }
+
+  bool admits(NodeId n, const Decision& d, ElemType type) const {
+    const auto& vars = m_.op_of(n).signature->type_vars;
+    for (std::size_t i = 0; i < vars.size(); ++i) {
+      if (has_var(d.vars, static_cast<int>(i)) && !vars[i].elems.contains(type)) return false;
+    }
+    return true;
   }
 
   void promote(NodeId n, Decision& d) {

@@ -8,6 +8,7 @@
 
 #include "onnx/onnx_pb.h"
 
+#include "ampc/diag/model_codes.h"
 #include "ampc/model/node_inference.h"
 #include "ampc/model/tensors.h"
 #include "ampc/passes/access.h"
@@ -45,6 +46,7 @@ class Typer {
       if (c_.plan.nodes[n].reason == Reason::attribute_type) creator(n);
     }
     if (c_.plan.any_low) weights();
+    report_unrounded();
   }
 
  private:
@@ -200,7 +202,25 @@ class Typer {
                   [](const WeightPlan& p) { return p.storage == Storage::as_is && p.stats.underflow == 0; });
   }
 
+  /// `master rounded` in a model that stores no parameter that is read low.
+  void report_unrounded() const {
+    const auto& weights = c_.plan.weights;
+    if (c_.rules.settings().master != lang::Master::rounded ||
+        std::any_of(weights.begin(), weights.end(), [](const WeightPlan& p) { return p.storage == Storage::rounded; }))
+      return;
+    c_.diagnostics
+        .warning(codes::kNoEffect,
+                 "`master rounded` has no effect: the model stores no parameter of an optimizer that "
+                 "is read in the low type")
+        .in(m_.path);
+  }
+
   Storage storage(ValueId v, const Wants& w, lang::Level::Weights policy) const {
+    if (c_.plan.training.is_held(v)) {  // R27
+      const bool round = c_.plan.training.parameter(v) && c_.rules.settings().master == lang::Master::rounded &&
+                         w.low != ElemType::undefined;
+      return round && !w.two_lows && c_.plan.kept[v] == 0 ? Storage::rounded : Storage::as_is;
+    }
     if (m_.values[v].graph_input) {  // its type is the input's
       return is_low(interface_.type_of(v)) ? Storage::low : Storage::as_is;
     }
@@ -231,7 +251,9 @@ class Typer {
   bool stored_fp32(ValueId v) const {
     const auto& tensors = c_.rules.rules().tensors;
     return std::any_of(tensors.begin(), tensors.end(),
-                       [&](const auto& r) { return r.store && r.pattern.matches(m_.values[v].name); }) ||
+                       [&](const auto& r) {
+                         return r.action == lang::TensorAction::store_fp32 && r.pattern.matches(m_.values[v].name);
+                       }) ||
            role_stores(v, 0);
   }
 

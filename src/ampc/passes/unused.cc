@@ -27,7 +27,10 @@ class Unused {
     for (const auto& r : rules.nodes) {
       by_node(r.pattern, r.span, "node", [&](NodeId n) { return r.pattern.matches(m_.nodes[n].proto->name()); });
     }
-    for (const auto& r : rules.tensors) by_value(r.pattern, r.span, "tensor", false);
+    for (const auto& r : rules.tensors) {
+      // A scale is a fact that rule files for training graphs state of any.
+      if (r.action != lang::TensorAction::scale) by_value(r.pattern, r.span, "tensor", false);
+    }
     for (const auto& r : rules.io) by_value(r.pattern, r.span, "io", true);
     for (const auto& r : rules.weights) {
       if (r.pattern) by_value(*r.pattern, r.span, "weight", false);
