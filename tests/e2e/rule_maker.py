@@ -180,10 +180,20 @@ class RuleMaker:
             count = f" nodes [{first},{first + self.rng.randint(1, 6)})"
         return Statement("block", [f'block "{path}"{count} {self.body()}'], once=bool(count) or path != "main")
 
+    def training(self):
+        node = self.operator()
+        operands = [f.name for f in self.schema(node).inputs] if self.schema(node) else ["1", "2"]
+        a, b = self.rng.choice(operands), self.rng.choice(operands)
+        optimizer = f"optimizer {self.spelt(node)}({a}: {self.rng.choice(['parameter', 'state'])}, {b}: gradient)"
+        text = self.rng.choice([optimizer, optimizer, f"collective {self.operators()}", "master rounded",
+                                f"tensor {self.quoted(self.value_names)} scale", "backward /(.+)[0-9]/"])
+        return Statement(text.split()[0], [text], once=True, may_refuse=True)
+
     def draw(self):
         kinds = [(self.extern, 4)] if any(n.op_type == "Warp" for n in self.nodes) else []
         kinds += [(self.operator_list, 10), (self.role, 5), (self.setting, 3), (self.level, 1), (self.bounded, 1), (self.alias, 1),
-                 (self.tensor, 2), (self.node, 3), (self.guard, 1), (self.weight, 2), (self.io, 2), (self.scope, 3), (self.block, 1)]
+                 (self.tensor, 2), (self.node, 3), (self.guard, 1), (self.weight, 2), (self.io, 2), (self.scope, 3), (self.block, 1),
+                  (self.training, 2)]
         (kind,) = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])
         return kind()
 
