@@ -25,6 +25,7 @@ statement
     | nodeRule
     | guardRule
     | weightRule
+    | graphPattern
     | scope
     | block
     ;
@@ -61,9 +62,10 @@ lowType : FP16 | BF16 ;
 operators : op (COMMA op)* ;
 op : ID | QNAME | opWord ;
 
-bounded : BOUNDED operators ;
+// Facts of operators.
+bounded : (BOUNDED | COMMUTES) operators ;
 
-overriding : OVERRIDE (list | role | externOperator) ;
+overriding : OVERRIDE (list | role | externOperator | graphPattern) ;
 
 // `layer_norm arg 3,4 keep fp32`, `Sin, Cos bf16: arg * exact from integers`
 role : roleOperators qualifiers? (ARG | RESULT) operands action ;
@@ -98,6 +100,22 @@ guardRule : GUARD pattern (COMMA pattern)* ;
 weightRule : WEIGHT (WHERE term comparator term | pattern (COMMA pattern)*) KEEP word ;
 pattern : STRING | REGEX ;
 
+// `pattern O1, OD: rms_norm(x, eps) { s = Pow(x, 2) | Mul(x, x) … y = Div(x, r) } keep fp32`. Before the colon stand
+// levels and data types. `override pattern rms_norm off` takes an imported one away.
+graphPattern
+    : PATTERN patternItem (COMMA patternItem)* (COLON patternName)?
+      (LPAREN (termName (COMMA termName)*)? RPAREN LBRACE step* RBRACE patternAction | OFF)
+    ;
+patternItem : patternName lowType? | lowType ;
+patternName : QNAME | termName ;
+patternAction : KEEP word | FOLLOW | ID ;
+// A call with `?` behind it may be missing; its first operand then stands in its place.
+step : termName (COMMA termName)* ASSIGN alternative (BAR alternative)* ;
+alternative : op arguments QUESTION? (WHERE predicate)? ;
+arguments : LPAREN (argument (COMMA argument)*)? RPAREN ;
+// `*` stands for whatever operands follow, `_` for one that may be anything.
+argument : NUMBER | STAR | (QNAME | termName) (arguments QUESTION?)? ;
+
 scope : SCOPE pattern (COMMA pattern)* body ;
 // Nodes are counted from 0, the last one is not in the range: `nodes [1,3)`.
 block : BLOCK STRING (NODES LBRACKET NUMBER COMMA NUMBER RPAREN)? body ;
@@ -127,7 +145,7 @@ termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
     : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT | TENSOR | NODE | NODES
     | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
-    | FOR
+    | FOR | PATTERN
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
 opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
@@ -151,6 +169,7 @@ DENY : 'deny' ;
 UNSUPPORTED : 'unsupported' ;
 LEAVE : 'leave' ;
 BOUNDED : 'bounded' ;
+COMMUTES : 'commutes' ;
 OVERRIDE : 'override' ;
 ALIAS : 'alias' ;
 EXTERN : 'extern' ;
@@ -161,6 +180,7 @@ TENSOR : 'tensor' ;
 NODE : 'node' ;
 NODES : 'nodes' ;
 GUARD : 'guard' ;
+PATTERN : 'pattern' ;
 SCOPE : 'scope' ;
 BLOCK : 'block' ;
 WEIGHT : 'weight' ;
@@ -196,6 +216,7 @@ QUESTION : '?' ;
 COMMA : ',' ;
 COLON : ':' ;
 STAR : '*' ;
+BAR : '|' ;
 LPAREN : '(' ;
 RPAREN : ')' ;
 LBRACKET : '[' ;

@@ -26,8 +26,13 @@ std::string_view choice_text(const Decision& d) {
   return "open";
 }
 
-std::string why(const Model& m, const Decision& d, const SourceMap& sources) {
+std::string why(const Model& m, const Plan& plan, const Decision& d, const SourceMap& sources) {
   std::string text(reason_text(d.reason));
+  // What a pattern has decided, by itself or by what it is given.
+  if (const auto* p = d.match == kNone ? nullptr : plan.matches[d.match].rule;
+      p != nullptr && p->span.file == d.rule.file && p->span.begin == d.rule.begin) {
+    text = d.reason == Reason::pattern ? "pattern " + p->name : fmt::format("pattern {}: {}", p->name, text);
+  }
   if (d.value != kNone) text += fmt::format(", '{}'", m.values[d.value].name);
   if (d.rule.valid()) text += fmt::format(" ({})", sources.where(d.rule));
   return text;
@@ -49,7 +54,7 @@ std::string before_text(const Model& m, const CastNode& c) {
 void print_decisions(std::ostream& out, const Model& m, const Plan& plan, const SourceMap& sources) {
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
     fmt::print(out, "node {} {} {}: {}\n", node_name(m, n), m.op_of(n).name, choice_text(plan.nodes[n]),
-               why(m, plan.nodes[n], sources));
+               why(m, plan, plan.nodes[n], sources));
   }
   for (const CastNode& c : plan.casts) {
     if (c.stored) continue;
@@ -79,7 +84,7 @@ bool explain_node(std::ostream& out, const Model& m, const Plan& plan, const Sou
         std::any_of(made.begin(), made.end(), [&](ValueId v) { return v != kNone && m.values[v].name == name; });
     if (m.nodes[n].proto->name() != name && node_name(m, n) != name && !by_result) continue;
     found = true;
-    fmt::print(out, "{}\n  {}: {}\n", m.describe(n), choice_text(plan.nodes[n]), why(m, plan.nodes[n], sources));
+    fmt::print(out, "{}\n  {}: {}\n", m.describe(n), choice_text(plan.nodes[n]), why(m, plan, plan.nodes[n], sources));
     const auto operands = m.operands_of(n);
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
       if (operands[slot] == kNone) continue;

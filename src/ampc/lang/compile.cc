@@ -32,6 +32,7 @@ void sort_scopes(Draft& draft) {
   rename(draft.rules.roles);
   rename(draft.rules.tensors);
   rename(draft.rules.nodes);
+  rename(draft.rules.patterns);
   rename(draft.rules.weights);
 }
 
@@ -49,8 +50,10 @@ void sort_rules(RuleSet& rules) {
     for (const OperandRef& ref : r.operands) operands += print(ref) + ",";
     return std::tuple(r.scope, r.op, r.results, r.action, when(r.when), r.every, operands);
   });
-  by_text(rules.facts, [](const FactRule& r) { return r.op; });
+  by_text(rules.facts, [](const FactRule& r) { return std::tuple(r.op, r.fact); });
   const auto pattern = [](const auto& r) { return std::pair(r.pattern.is_regex(), r.pattern.text()); };
+  by_text(rules.patterns,
+          [&](const PatternRule& r) { return std::tuple(r.scope, std::string_view(r.name), when(r.when), print(r)); });
   by_text(rules.tensors, [&](const TensorRule& r) { return std::tuple(r.scope, pattern(r)); });
   by_text(rules.nodes, [&](const NodeRule& r) { return std::tuple(r.scope, pattern(r)); });
   by_text(rules.guards, pattern);
@@ -79,6 +82,7 @@ std::optional<RuleSet> compile(const std::string& path, const CompileOptions& op
   Draft draft = resolve(program, names, diagnostics);
   draft.rules.operators = operators;
   settle_rules(draft, program, diagnostics);
+  settle_patterns(draft, program, diagnostics);
   settle_names(draft, diagnostics);
   settle_settings(draft, program, diagnostics);
   if (diagnostics.errors() != before) return std::nullopt;

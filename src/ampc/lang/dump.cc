@@ -56,7 +56,11 @@ class Dumper {
     }
     flush(out);
     for (const RoleRule& r : rules_.roles) lines_.push_back(prefix(r.scope) + role(r));
-    for (const FactRule& r : rules_.facts) lines_.push_back("bounded " + spelling(r.op));
+    for (const FactRule& r : rules_.facts) lines_.push_back(std::string(ast::spelling(r.fact)) + " " + spelling(r.op));
+    flush(out);
+    for (const PatternRule& r : rules_.patterns) {
+      lines_.push_back(prefix(r.scope) + "pattern " + when(r.when, ": ") + lang::print(r));
+    }
     flush(out);
     for (const TensorRule& r : rules_.tensors) {
       lines_.push_back(prefix(r.scope) + "tensor " + quoted(r.pattern) + (r.store ? " store fp32" : " keep fp32"));

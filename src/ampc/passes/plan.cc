@@ -67,6 +67,10 @@ std::string_view reason_text(Reason r) {
       return "in no guarded scope";
     case Reason::node_rule:
       return "a node rule";
+    case Reason::pattern:
+      return "pattern";
+    case Reason::pattern_as_one:
+      return "another part of it stays fp32";
     case Reason::deny:
       return "deny";
     case Reason::allow:
@@ -114,12 +118,14 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   const Readers readers(model);
   const PassContext c{model, rules, readers, diagnostics, plan};
   passes::report_scope_conflicts(c);
+  passes::match_patterns(c);
   passes::report_unused(c);
   passes::classify(c);
   passes::keep_weight_roles(c);
   passes::guard_ranges(c);
   passes::keep_exact(c);
   passes::check_mixed(c);
+  passes::unite_patterns(c);
   passes::settle(c);
   passes::type_values(c);
   passes::place_casts(c);

@@ -58,6 +58,7 @@ void RuleIndex::bind_ops(const Model& m) {
   operand_roles_.resize(m.ops.size());
   result_roles_.resize(m.ops.size());
   bounded_.resize(m.ops.size());
+  commutes_.resize(m.ops.size());
   // A function may import another version of a domain than the model, so an operator can be there more than once.
   std::multimap<lang::OpName, OpId> ids;
   for (OpId op = 0; op < m.ops.size(); ++op) {
@@ -79,7 +80,10 @@ void RuleIndex::bind_ops(const Model& m) {
       }
     });
   }
-  for (const auto& rule : rules_.facts) each(rule.op, [&](OpId op) { bounded_[op] = 1; });
+  for (const auto& rule : rules_.facts) {
+    auto& fact = rule.fact == lang::FactRule::Fact::bounded ? bounded_ : commutes_;
+    each(rule.op, [&](OpId op) { fact[op] = 1; });
+  }
 }
 
 std::string RuleIndex::path_of(const Model& m, NodeId n) {
