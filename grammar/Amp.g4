@@ -16,8 +16,7 @@ statement
     | level
     | levelPart
     | list
-    | bounded
-    | collective
+    | fact
     | optimizer
     | backward
     | overriding
@@ -28,6 +27,7 @@ statement
     | nodeRule
     | guardRule
     | weightRule
+    | graphPattern
     | scope
     | block
     ;
@@ -64,17 +64,17 @@ lowType : FP16 | BF16 ;
 operators : op (COMMA op)* ;
 op : ID | QNAME | opWord ;
 
-bounded : BOUNDED operators ;
+// Facts of operators.
+fact : (BOUNDED | COMMUTES | COLLECTIVE) operators ;
 
 // Training graphs. `optimizer ai.onnx.preview.training::Adam(inputs: parameter gradient state state)`: of a variadic
 // operand, as many equal stretches as there are words.
-collective : COLLECTIVE operators ;
 optimizer : OPTIMIZER op LPAREN optimizerOperand (COMMA optimizerOperand)* RPAREN ;
 optimizerOperand : operand COLON ID+ ;
 // `backward /(.+)_Grad\/.+/ doc "Backward pass"`: what the group matches is the forward node's name.
 backward : BACKWARD REGEX (DOC STRING)? ;
 
-overriding : OVERRIDE (list | role | externOperator) ;
+overriding : OVERRIDE (list | role | externOperator | graphPattern) ;
 
 // `layer_norm arg 3,4 keep fp32`, `Sin, Cos bf16: arg * exact from integers`
 role : roleOperators qualifiers? (ARG | RESULT) operands action ;
@@ -109,6 +109,22 @@ guardRule : GUARD pattern (COMMA pattern)* ;
 weightRule : WEIGHT (WHERE term comparator term | pattern (COMMA pattern)*) KEEP word ;
 pattern : STRING | REGEX ;
 
+// `pattern O1, OD: rms_norm(x, eps) { s = Pow(x, 2) | Mul(x, x) … y = Div(x, r) } keep fp32`. Before the colon stand
+// levels and data types. `override pattern rms_norm off` takes an imported one away.
+graphPattern
+    : PATTERN patternItem (COMMA patternItem)* (COLON patternName)?
+      (LPAREN (termName (COMMA termName)*)? RPAREN LBRACE step* RBRACE patternAction | OFF)
+    ;
+patternItem : patternName lowType? | lowType ;
+patternName : QNAME | termName ;
+patternAction : KEEP word | FOLLOW | ID ;
+// A call with `?` behind it may be missing; its first operand then stands in its place.
+step : termName (COMMA termName)* ASSIGN alternative (BAR alternative)* ;
+alternative : op arguments QUESTION? (WHERE predicate)? ;
+arguments : LPAREN (argument (COMMA argument)*)? RPAREN ;
+// `*` stands for whatever operands follow, `_` for one that may be anything.
+argument : NUMBER | STAR | (QNAME | termName) (arguments QUESTION?)? ;
+
 scope : SCOPE pattern (COMMA pattern)* body ;
 // Nodes are counted from 0, the last one is not in the range: `nodes [1,3)`.
 block : BLOCK STRING (NODES LBRACKET NUMBER COMMA NUMBER RPAREN)? body ;
@@ -138,7 +154,7 @@ termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
     : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT | TENSOR | NODE | NODES
     | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
-    | FOR | MASTER | OPTIMIZER | COLLECTIVE | BACKWARD | DOC
+    | FOR | MASTER | OPTIMIZER | COLLECTIVE | BACKWARD | DOC | PATTERN
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
 opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
@@ -167,6 +183,7 @@ COLLECTIVE : 'collective' ;
 OPTIMIZER : 'optimizer' ;
 BACKWARD : 'backward' ;
 DOC : 'doc' ;
+COMMUTES : 'commutes' ;
 OVERRIDE : 'override' ;
 ALIAS : 'alias' ;
 EXTERN : 'extern' ;
@@ -177,6 +194,7 @@ TENSOR : 'tensor' ;
 NODE : 'node' ;
 NODES : 'nodes' ;
 GUARD : 'guard' ;
+PATTERN : 'pattern' ;
 SCOPE : 'scope' ;
 BLOCK : 'block' ;
 WEIGHT : 'weight' ;
@@ -212,6 +230,7 @@ QUESTION : '?' ;
 COMMA : ',' ;
 COLON : ':' ;
 STAR : '*' ;
+BAR : '|' ;
 LPAREN : '(' ;
 RPAREN : ')' ;
 LBRACKET : '[' ;

@@ -71,6 +71,25 @@ const Case kStatements[] = {
     {"allow ai.onnx::MatMul, ai.onnx.ml::Scaler", "allow ai.onnx::MatMul, ai.onnx.ml::Scaler\n"},
     {"override deny Softmax, Gelu override Sin arg 1 exact", "override deny Softmax, Gelu\noverride Sin arg 1 exact\n"},
     {"bounded Softmax, Sigmoid", "bounded Softmax, Sigmoid\n"},
+    {"commutes Add, com.acme::Mix", "commutes Add, com.acme::Mix\n"},
+    // Patterns
+    {"pattern rms_norm(x, eps) { s = Pow(x, 2) | Mul(x,x) m = ReduceMean(s) y = Div(x, Sqrt(Add(m, eps))) } keep fp32",
+     "pattern rms_norm(x, eps) {\n  s = Pow(x, 2) | Mul(x, x)\n  m = ReduceMean(s)\n  y = Div(x, Sqrt(Add(m, eps)))\n} "
+     "keep fp32\n"},
+    {"pattern O1, OD fp16: g(x) { a, _ = Split(x, *) c = Reshape(Cast(a)?, _)? y = com.acme::Gate(c, -0.5) } follow\n"
+     "deny Exp",
+     "pattern O1, OD, fp16: g(x) {\n  a, _ = Split(x, *)\n  c = Reshape(Cast(a)?, _)?\n  y = com.acme::Gate(c, "
+     "-0.5)\n} "
+     "follow\ndeny Exp\n"},
+    {"pattern p() { m = ReduceMean(_) where keepdims == 1 and axis > 0 | Exp(_) where opset > 12\n y = Log(m) } low",
+     "pattern p() {\n  m = ReduceMean(_) where keepdims == 1 and axis > 0 | Exp(_) where opset > 12\n  y = Log(m)\n} "
+     "low\n"},
+    {"override pattern pattern off override pattern scope(on, level) { weight = Add(on, level) } low",
+     "override pattern pattern off\noverride pattern scope(on, level) {\n  weight = Add(on, level)\n} low\n"},
+    {"scope \"a\" { pattern p(x) { y = Exp(x) } low }",
+     "scope \"a\" {\n  pattern p(x) {\n    y = Exp(x)\n  } low\n}\n"},
+    {"Foo arg pattern keep fp32 alias f(pattern) = Gemm(A: pattern)",
+     "Foo arg pattern keep fp32\nalias f(pattern) = Gemm(A: pattern)\n"},
     {"allow torch.nn.functional.layer_norm", "allow torch.nn.functional.layer_norm\n"},
     // Training graphs
     {"collective com.microsoft::AllReduce,Sum", "collective com.microsoft::AllReduce, Sum\n"},

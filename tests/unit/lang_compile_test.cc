@@ -262,6 +262,10 @@ TEST_F(Compile, OrderHasNoMeaning) {
                                          "weight where absmax > 3 keep fp32",
                                          "node \"n\" low",
                                          "bounded Softmax",
+                                         "commutes Mul",
+                                         "pattern p(x) { y = Log(Exp(x)) } keep fp32",
+                                         "pattern O1 fp16: q(x) { y = Log(Exp(x)) } low",
+                                         "scope \"/a/**\" { pattern p(x) { y = Sin(x) } low }",
                                          "alias pool = MaxPool",
                                          "follow pool"};
   std::mt19937 random(20240501);
@@ -310,6 +314,32 @@ TEST_F(Compile, OverrideReplacesWhatImportsSay) {
   EXPECT_EQ(rules("import \"lib.amp\"\noverride allow Softmax\noverride deny Gelu\noverride follow fp16: Exp"),
             "allow Softmax\nallow fp16: Tan\ndeny Gelu\ndeny bf16: Exp\nfollow fp16: Exp\nscope \"s\": deny Exp\n"
             "unsupported Gelu\n");
+}
+
+TEST_F(Compile, PatternsAreOverriddenByName) {
+  write("lib.amp",
+        "level O1 { default fp32 }\nlevel O2 { default low }\npattern a(x) { y = Exp(x) } keep fp32\n"
+        "pattern b(x) { y = Log(x) } keep fp32\nscope \"s\" { pattern a(x) { y = Exp(x) } keep fp32 }");
+  const std::string levels = "level O1 { default fp32  weights use }\nlevel O2 { default low  weights use }\n";
+  EXPECT_EQ(
+      rules("import \"lib.amp\"\noverride pattern O2: a(u) { v = Sqrt(Neg(u)) | Abs(u) } low\noverride pattern b off"),
+      levels +
+          "pattern O1: a(x) { y = Exp(x) } keep fp32\npattern O2: a(u) { v = Sqrt(Neg(u)) | Abs(u) } low\n"
+          "scope \"s\": pattern a(x) { y = Exp(x) } keep fp32\n");
+  // The last word has who imports all.
+  write("team.amp", "import \"lib.amp\"\noverride pattern a off");
+  EXPECT_EQ(rules("import \"team.amp\"\noverride pattern b(x) { y = Log(x) } follow\npattern a(x) { y = Sin(x) } low"),
+            levels +
+                "pattern a(x) { y = Sin(x) } low\npattern b(x) { y = Log(x) } follow\n"
+                "scope \"s\": pattern a(x) { y = Exp(x) } keep fp32\n");
+}
+
+TEST_F(Compile, PatternsNameOperatorsAndOperandsInFull) {
+  write("lib.amp", "alias norm(x, shape, w) = LayerNormalization(X: x, Scale: w)\nalias pool = MaxPool, AveragePool");
+  EXPECT_EQ(rules("import \"lib.amp\"\npattern p(a, g) {\n  n = norm(pool(a), _, g) where axis == -1\n"
+                  "  y = Concat(n, com.acme::Warp(2.50, _)?, *)\n} keep fp32"),
+            "pattern p(a, g) { n = LayerNormalization(X: MaxPool(a) | AveragePool(a), Scale: g) where axis == -1; "
+            "y = Concat(n, com.acme::Warp(2.5, _)?, *) } keep fp32\n");
 }
 
 TEST_F(Compile, OverrideTakesAwayOnlyWhereItHolds) {

@@ -30,6 +30,11 @@ std::string why(const Model& m, const Plan& plan, NodeId n, const SourceMap& sou
   const Decision& d = plan.nodes[n];
   std::string text(reason_text(d.reason));
   if (d.reason == Reason::backward) text += " " + m.describe(plan.training.forward_of(n));
+  // What a pattern has decided, by itself or by what it is given.
+  if (const auto* p = d.match == kNone ? nullptr : plan.matches[d.match].rule;
+      p != nullptr && p->span.file == d.rule.file && p->span.begin == d.rule.begin) {
+    text = d.reason == Reason::pattern ? "pattern " + p->name : fmt::format("pattern {}: {}", p->name, text);
+  }
   if (d.value != kNone) text += fmt::format(", '{}'", m.values[d.value].name);
   if (d.rule.valid()) text += fmt::format(" ({})", sources.where(d.rule));
   return text;

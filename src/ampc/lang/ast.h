@@ -119,6 +119,7 @@ struct List {
   std::vector<Op> ops;
   std::optional<Predicate> where;
 };
+/// `bounded Softmax, Sigmoid`, `commutes Add, Mul`, `collective com.microsoft::NcclAllReduce`
 struct Fact {
   FactRule::Fact fact = FactRule::Fact::bounded;
   std::vector<Op> ops;
@@ -203,6 +204,40 @@ struct WeightCondition {
   lang::Predicate::Op op = lang::Predicate::Op::gt;
   Word type;
 };
+/// `pattern rms_norm(x, eps) { s = Pow(x, 2) | Mul(x, x) … } keep fp32`
+struct GraphPattern {
+  struct Argument;
+  struct Call {
+    Op op;
+    std::vector<Argument> arguments;
+    bool optional = false;  // `?`
+    Span span;
+  };
+  struct Argument {
+    enum class Kind : std::uint8_t { name, call, number, rest };
+    Kind kind = Kind::name;
+    Word name;
+    Number number;
+    std::vector<Call> call;  // of Kind::call: one
+    Span span;
+  };
+  struct Alternative {
+    Call call;
+    std::optional<Predicate> where;
+  };
+  struct Step {
+    std::vector<Word> results;
+    std::vector<Alternative> alternatives;
+    Span span;
+  };
+  bool overriding = false;
+  Word name;
+  Qualifiers qualifiers;
+  std::vector<Word> parameters;
+  std::vector<Step> steps;
+  Word action;  // "keep", "follow", "off", or what was written
+  Word type;    // after keep: must be fp32
+};
 struct Scope {
   std::vector<Pattern> patterns;
   std::vector<Statement> body;
@@ -216,7 +251,7 @@ struct Block {
 
 struct Statement {
   using Node = std::variant<Version, Import, Setting, IoRule, LevelDefinition, LevelPart, List, Fact, Optimizer,
-                            Backward, Role, Alias, Extern, NameRule, WeightCondition, Scope, Block>;
+                            Backward, Role, Alias, Extern, NameRule, WeightCondition, GraphPattern, Scope, Block>;
   Node node;
   Span span;     // whole
   Span keyword;  // its first word

@@ -61,6 +61,23 @@ std::string text(const Term& t) {
   return t.number.text;
 }
 
+std::string text(const GraphPattern::Call& call) {
+  const std::string arguments = joined(call.arguments, [](const GraphPattern::Argument& a) {
+    switch (a.kind) {
+      case GraphPattern::Argument::Kind::call:
+        return text(a.call.front());
+      case GraphPattern::Argument::Kind::number:
+        return a.number.text;
+      case GraphPattern::Argument::Kind::rest:
+        return std::string("*");
+      case GraphPattern::Argument::Kind::name:
+        break;
+    }
+    return a.name.text;
+  });
+  return text(call.op) + "(" + arguments + ")" + (call.optional ? "?" : "");
+}
+
 // Parts that bind less tightly stand in parentheses.
 std::string nested(const Predicate& p) {
   const bool bare = p.kind == Predicate::Kind::compare || p.kind == Predicate::Kind::is;
@@ -171,6 +188,28 @@ class Printer {
     out_ += "weight where " + text(n.left) + " " + std::string(spelling(n.op)) + " " + text(n.right) + " keep " +
             n.type.text;
   }
+  void write(const GraphPattern& n) {
+    if (n.overriding) out_ += "override ";
+    out_ += "pattern " + (n.qualifiers.empty() ? "" : text(n.qualifiers) + ": ") + n.name.text;
+    if (n.action.text == "off") {
+      out_ += " off";
+      return;
+    }
+    out_ += "(" + texts(n.parameters) + ") {" + (n.steps.empty() ? "" : "\n");
+    ++depth_;
+    for (const GraphPattern::Step& s : n.steps) {
+      indent();
+      out_ += texts(s.results) + " = ";
+      for (const GraphPattern::Alternative& a : s.alternatives) {
+        if (&a != &s.alternatives.front()) out_ += " | ";
+        out_ += text(a.call) + (a.where ? " where " + print(*a.where) : "");
+      }
+      out_ += '\n';
+    }
+    --depth_;
+    if (!n.steps.empty()) indent();
+    out_ += "} " + n.action.text + (n.type.text.empty() ? "" : " " + n.type.text);
+  }
   void write(const Scope& n) {
     out_ += "scope " + texts(n.patterns);
     body(n.body);
@@ -199,7 +238,7 @@ std::string_view spelling(RoleAction action) {
 }
 
 std::string_view spelling(FactRule::Fact fact) {
-  constexpr std::string_view words[] = {"bounded", "collective"};
+  constexpr std::string_view words[] = {"bounded", "collective", "commutes"};
   return words[static_cast<std::size_t>(fact)];
 }
 

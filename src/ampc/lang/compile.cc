@@ -32,6 +32,7 @@ void sort_scopes(Draft& draft) {
   rename(draft.rules.roles);
   rename(draft.rules.tensors);
   rename(draft.rules.nodes);
+  rename(draft.rules.patterns);
   rename(draft.rules.weights);
 }
 
@@ -52,6 +53,8 @@ void sort_rules(RuleSet& rules) {
   by_text(rules.facts, [](const FactRule& r) { return std::pair(r.fact, r.op); });
   by_text(rules.optimizers, [](const OptimizerRule& r) { return print(r); });
   const auto pattern = [](const auto& r) { return std::pair(r.pattern.is_regex(), r.pattern.text()); };
+  by_text(rules.patterns,
+          [&](const PatternRule& r) { return std::tuple(r.scope, std::string_view(r.name), when(r.when), print(r)); });
   by_text(rules.tensors, [&](const TensorRule& r) { return std::tuple(r.scope, pattern(r)); });
   by_text(rules.nodes, [&](const NodeRule& r) { return std::tuple(r.scope, pattern(r)); });
   by_text(rules.guards, pattern);
@@ -81,6 +84,7 @@ std::optional<RuleSet> compile(const std::string& path, const CompileOptions& op
   Draft draft = resolve(program, names, diagnostics);
   draft.rules.operators = operators;
   settle_rules(draft, program, diagnostics);
+  settle_patterns(draft, program, diagnostics);
   settle_names(draft, diagnostics);
   settle_training(draft, diagnostics);
   settle_settings(draft, program, diagnostics);

@@ -28,6 +28,14 @@ struct RoleEntry {
   Span statement;
 };
 
+struct PatternEntry {
+  PatternRule rule;
+  std::size_t unit = 0;
+  bool overriding = false;
+  bool off = false;  // `override pattern NAME off`
+  Span statement;
+};
+
 struct SettingEntry {
   ScopeId scope = kWholeModel;
   ast::Word key;
@@ -36,9 +44,10 @@ struct SettingEntry {
 };
 
 struct Draft {
-  RuleSet rules;  // all but ops, roles and settings
+  RuleSet rules;  // all but ops, roles, patterns and settings
   std::vector<OpEntry> ops;
   std::vector<RoleEntry> roles;
+  std::vector<PatternEntry> patterns;
   std::vector<SettingEntry> settings;
   std::vector<std::string> scope_keys;  // of rules.scopes: equal for equal scopes, a parent's is a prefix
 };
@@ -53,6 +62,9 @@ std::optional<Predicate> resolve_predicate(const ast::Predicate& predicate, cons
 /// Carries out overrides and reports contradictions; fills ops and roles of the draft's rules.
 void settle_rules(Draft& draft, const Program& program, Diagnostics& diagnostics);
 
+/// Carries out overrides of patterns and reports names that are given twice; fills the draft's patterns.
+void settle_patterns(Draft& draft, const Program& program, Diagnostics& diagnostics);
+
 /// Reports contradictions among rules of names (tensor, node, weight, io) and drops what is said twice.
 void settle_names(Draft& draft, Diagnostics& diagnostics);
 
@@ -66,5 +78,12 @@ void settle_settings(Draft& draft, const Program& program, Diagnostics& diagnost
 std::string print(const Predicate& predicate);
 std::string print(const OperandRef& operand);
 std::string print(const OptimizerRule& rule);
+/// In one line, without what stands before the name.
+std::string print(const PatternRule& pattern);
+
+/// Whether there is a level and a type for which both hold.
+bool overlap(const When& a, const When& b);
+/// What is left of a without b: other levels, and the same levels in the other type.
+std::vector<When> without(const When& a, const When& b);
 
 }  // namespace ampc::lang

@@ -61,6 +61,10 @@ class Dumper {
     for (const BackwardRule& r : rules_.backward)
       lines_.push_back("backward " + quoted(r.pattern) + (r.doc.empty() ? "" : " doc \"" + r.doc + "\""));
     flush(out);
+    for (const PatternRule& r : rules_.patterns) {
+      lines_.push_back(prefix(r.scope) + "pattern " + when(r.when, ": ") + lang::print(r));
+    }
+    flush(out);
     for (const TensorRule& r : rules_.tensors) {
       lines_.push_back(prefix(r.scope) + "tensor " + quoted(r.pattern) + " " + std::string(ast::spelling(r.action)));
     }

@@ -38,9 +38,20 @@ std::string tokens(antlr4::Parser* parser, const antlr4::misc::IntervalSet& expe
   return list_of(names, false);
 }
 
-bool in_binding(antlr4::Parser* parser) {
+bool within(antlr4::Parser* parser, std::size_t rule) {
   const auto* parent = dynamic_cast<antlr4::RuleContext*>(parser->getContext()->parent);
-  return parent != nullptr && parent->getRuleIndex() == AmpParser::RuleBinding;
+  return parent != nullptr && parent->getRuleIndex() == rule;
+}
+
+constexpr const char* kPatternOperand = "an operand (a name, a number, a call, '_' or '*')";
+
+std::string in_pattern(const antlr4::misc::IntervalSet& expected) {
+  const auto takes = [&](std::size_t type) { return expected.contains(type); };
+  if (takes(AmpLexer::LPAREN)) return "'(' and the pattern's parameters";
+  if (takes(AmpLexer::RPAREN)) return "',' or ')'";
+  if (takes(AmpLexer::LBRACE)) return "'{'";
+  if (takes(AmpLexer::RBRACE)) return "a step or '}'";
+  return "the name of a pattern";
 }
 
 }  // namespace
@@ -62,6 +73,21 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
     case AmpParser::RuleChoice:
     case AmpParser::RuleProperty:
       return value_of(before == nullptr ? "" : before->getText());
+    case AmpParser::RulePatternItem:
+    case AmpParser::RulePatternName:
+      return "the name of a pattern, or levels and data types,";
+    case AmpParser::RuleGraphPattern:
+      return in_pattern(expected);
+    case AmpParser::RulePatternAction:
+      return "'keep fp32', 'low' or 'follow'";
+    case AmpParser::RuleStep:
+      return takes(AmpLexer::ASSIGN) ? "'='" : "an operator's name";
+    case AmpParser::RuleAlternative:
+      return "an operator's name";
+    case AmpParser::RuleArguments:
+      return takes(AmpLexer::LPAREN) ? "'('" : takes(AmpLexer::NUMBER) ? kPatternOperand : "',' or ')'";
+    case AmpParser::RuleArgument:
+      return kPatternOperand;
     case AmpParser::RuleListItem:
     case AmpParser::RuleOp:
     case AmpParser::RuleOperators:
@@ -88,7 +114,8 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
       if (takes(AmpLexer::ASSIGN)) return takes(AmpLexer::LPAREN) ? "'=' or '('" : "'='";
       return takes(AmpLexer::RPAREN) ? "',' or ')'" : "',' or the end of the alias";
     case AmpParser::RuleName:
-      return in_binding(parser) ? "the name of an operand or a parameter" : "the name of a parameter";
+      return within(parser, AmpParser::RuleBinding) ? "the name of an operand or a parameter"
+                                                    : "the name of a parameter";
     case AmpParser::RuleParameters:
       return "the name of a parameter";
     case AmpParser::RuleAliasTarget:
@@ -149,6 +176,10 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
       return "a comparison (==, !=, <, <=, >, >=)";
     case AmpParser::RuleTerm:
     case AmpParser::RuleTermName:
+      if (within(parser, AmpParser::RulePatternName)) return "the name of a pattern";
+      if (within(parser, AmpParser::RuleGraphPattern)) return "the name of a parameter";
+      if (within(parser, AmpParser::RuleStep)) return "the name of a step";
+      if (within(parser, AmpParser::RuleArgument)) return kPatternOperand;
       if (takes(AmpLexer::RPAREN)) return takes(AmpLexer::COMMA) ? "')' or ','" : "')'";
       return last == AmpLexer::COMMA ? "a number" : "a name, a number or a text in quotes";
     default:

@@ -21,6 +21,7 @@ bool is_verb(std::size_t type) {
     case AmpLexer::UNSUPPORTED:
     case AmpLexer::LEAVE:
     case AmpLexer::BOUNDED:
+    case AmpLexer::COMMUTES:
     case AmpLexer::OVERRIDE:
     case AmpLexer::ALIAS:
       return true;
@@ -52,6 +53,7 @@ bool can_begin(std::size_t type) {
     case AmpLexer::COLLECTIVE:
     case AmpLexer::OPTIMIZER:
     case AmpLexer::ON:
+    case AmpLexer::PATTERN:
     case AmpLexer::WEIGHTS:
     case AmpLexer::DEFAULT:
     case AmpLexer::OFF:
@@ -113,10 +115,9 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias",  "allow",  "amp",       "backward",    "block",     "bounded",  "collective", "default", "deny",
-      "dtype",  "extern", "follow",    "functions",   "guard",     "import",   "io",         "leave",   "level",
-      "master", "node",   "off",       "on",          "optimizer", "overflow", "override",   "promote", "scope",
-      "shared", "tensor", "underflow", "unsupported", "weight",    "weights"};
+      "alias", "allow", "amp", "backward", "block", "bounded", "collective", "commutes", "default", "deny", "dtype", "extern",
+      "follow", "functions", "guard", "import", "io", "leave", "level", "master", "node", "off", "on", "optimizer", "overflow",
+      "override", "pattern", "promote", "scope", "shared", "tensor", "underflow", "unsupported", "weight", "weights"};
   return words;
 }
 
@@ -158,8 +159,31 @@ void StatementRecovery::recover(antlr4::Parser* parser, std::exception_ptr e) {
   if (rule != AmpParser::RuleStatement && rule != AmpParser::RuleFile) std::rethrow_exception(e);
   antlr4::TokenStream* input = parser->getTokenStream();
   if (input->index() == parser->getContext()->start->getTokenIndex() && input->LA(1) != Token::EOF) parser->consume();
+  leave_pattern(parser);
   skip_to_statement(parser);
   endErrorCondition(parser);
+}
+
+// The lines of a pattern's body are no statements: after a fault in a pattern, on to its end.
+void StatementRecovery::leave_pattern(antlr4::Parser* parser) {
+  antlr4::TokenStream* input = parser->getTokenStream();
+  const std::size_t begin = parser->getContext()->start->getTokenIndex();
+  const std::size_t head = begin + (input->get(begin)->getType() == AmpLexer::OVERRIDE ? 1U : 0U);
+  if (head >= input->size() || input->get(head)->getType() != AmpLexer::PATTERN) return;
+  int depth = 0;
+  for (std::size_t i = head; i < input->index(); ++i) {
+    const std::size_t type = input->get(i)->getType();
+    if (type == AmpLexer::LBRACE) ++depth;
+    if (type == AmpLexer::RBRACE) --depth;
+  }
+  if (depth == 0 && input->LA(1) == AmpLexer::LBRACE) {  // the fault is in its head
+    ++depth;
+    parser->consume();
+  }
+  while (depth > 0 && input->LA(1) != Token::EOF && !is_verb(input->LA(1))) {
+    if (input->LA(1) == AmpLexer::RBRACE && --depth == 0 && input->LA(2) == AmpLexer::FOLLOW) parser->consume();
+    parser->consume();
+  }
 }
 
 void StatementRecovery::skip_to_statement(antlr4::Parser* parser) {
@@ -252,6 +276,14 @@ void StatementRecovery::reportError(antlr4::Parser* parser, const antlr4::Recogn
   if (here->getRuleIndex() == AmpParser::RuleBody && token->getType() == Token::EOF &&
       here->start->getType() == AmpLexer::LBRACE) {
     if (!end_reported_) diagnostics_.error(codes::kUnclosedBody, "this '{' is not closed").at(places_.of(here->start));
+    end_reported_ = true;
+    return;
+  }
+  if (auto* p = dynamic_cast<AmpParser::GraphPatternContext*>(enclosing(parser, AmpParser::RuleGraphPattern));
+      p != nullptr && token->getType() == Token::EOF && p->LBRACE() != nullptr && p->RBRACE() == nullptr) {
+    if (!end_reported_) {
+      diagnostics_.error(codes::kUnclosedBody, "this '{' is not closed").at(places_.of(p->LBRACE()->getSymbol()));
+    }
     end_reported_ = true;
     return;
   }

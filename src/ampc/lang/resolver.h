@@ -64,6 +64,9 @@ class Resolver {
   void statement(const ast::Optimizer& n, const ast::Statement& s, const Context& context);
   std::optional<OptimizerRule::Slot> slot(const ast::OptimizerOperand& n, const Target& target);
   void statement(const ast::Backward& n, const ast::Statement& s, const Context& context);
+  // resolve_patterns.cc
+  void statement(const ast::GraphPattern& n, const ast::Statement& s, const Context& context);
+  bool pattern_action(const ast::GraphPattern& n, PatternRule* rule);
 
   // resolve_places.cc
   void statement(const ast::NameRule& n, const ast::Statement& s, const Context& context);

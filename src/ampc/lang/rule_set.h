@@ -138,6 +138,7 @@ struct FactRule {
   enum class Fact : std::uint8_t {
     bounded,     // R25: whatever goes in, what comes out fits low
     collective,  // R27: joins tensors of several devices, in whatever type they come: an all-reduce
+    commutes,    // R34: its operands may stand in any order
   };
   Fact fact = Fact::bounded;
   OpName op;
@@ -167,6 +168,47 @@ enum class TensorAction : std::uint8_t {
   keep_fp32,
   store_fp32,
   scale,  // R27: a loss scale: what is computed from it alone, and what reads that, is fp32
+};
+
+/// `pattern rms_norm(x, eps) { s = Pow(x, 2) | Mul(x, x) … y = Div(x, r) } keep fp32` (R34): a small graph that is
+/// decided as one. Its last step is what it is found by; the others are what that step is computed from.
+struct PatternRule {
+  enum class Action : std::uint8_t { keep_fp32, low, follow };
+  static constexpr std::uint32_t kAnything = 0xffffffffU;
+
+  /// What stands at an operand: a value of the pattern, a constant, or anything (`_`).
+  struct Argument {
+    OperandRef operand;
+    std::uint32_t value = kAnything;  // index into PatternRule::values
+    std::optional<double> constant;
+  };
+  struct Call {
+    OpName op;
+    std::vector<Argument> arguments;
+    bool more = false;      // `*`: whatever operands follow
+    bool optional = false;  // `?`: where it is missing, its first operand stands in its place
+    std::optional<Predicate> where;
+  };
+  /// One of its calls makes its values.
+  struct Step {
+    std::vector<Call> calls;
+    std::vector<std::uint32_t> results;  // values by result; kAnything for `_`
+    Span span;
+  };
+  struct Value {
+    std::string name;                // empty for a call within a call
+    std::uint32_t step = kAnything;  // kAnything: a parameter
+    std::uint32_t slot = 0;          // which result of the step
+  };
+
+  std::string name;
+  std::vector<Value> values;  // the parameters first
+  std::vector<Step> steps;
+  std::uint32_t root = 0;  // the last step as it was written
+  Action action = Action::keep_fp32;
+  When when;
+  ScopeId scope = kWholeModel;
+  Span span;  // of the name
 };
 
 struct TensorRule {
@@ -264,6 +306,7 @@ struct RuleSet {
   std::vector<FactRule> facts;
   std::vector<OptimizerRule> optimizers;
   std::vector<BackwardRule> backward;
+  std::vector<PatternRule> patterns;
   std::vector<TensorRule> tensors;
   std::vector<NodeRule> nodes;
   std::vector<GuardRule> guards;

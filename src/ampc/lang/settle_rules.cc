@@ -14,28 +14,12 @@ namespace {
 
 std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-bool overlap(const When& a, const When& b) {
-  return (a.levels & b.levels) != 0 && ((a.fp16 && b.fp16) || (a.bf16 && b.bf16));
-}
-
 // Everything that b covers, a covers too.
 bool covers(const When& a, const When& b) {
   return (b.levels & ~a.levels) == 0 && (a.fp16 || !b.fp16) && (a.bf16 || !b.bf16);
 }
 
 When intersection(const When& a, const When& b) { return {a.levels & b.levels, a.fp16 && b.fp16, a.bf16 && b.bf16}; }
-
-// What is left of a without b: other levels, and the same levels in the other type.
-std::vector<When> without(const When& a, const When& b) {
-  std::vector<When> result;
-  if (When rest = a; (rest.levels &= ~b.levels) != 0) result.push_back(rest);
-  When same = a;
-  same.levels &= b.levels;
-  same.fp16 = a.fp16 && !b.fp16;
-  same.bf16 = a.bf16 && !b.bf16;
-  if (same.levels != 0 && (same.fp16 || same.bf16)) result.push_back(same);
-  return result;
-}
 
 auto key(const When& w) { return std::tuple(w.levels, w.fp16, w.bf16); }
 
@@ -391,6 +375,21 @@ class Settler {
 };
 
 }  // namespace
+
+bool overlap(const When& a, const When& b) {
+  return (a.levels & b.levels) != 0 && ((a.fp16 && b.fp16) || (a.bf16 && b.bf16));
+}
+
+std::vector<When> without(const When& a, const When& b) {
+  std::vector<When> result;
+  if (When rest = a; (rest.levels &= ~b.levels) != 0) result.push_back(rest);
+  When same = a;
+  same.levels &= b.levels;
+  same.fp16 = a.fp16 && !b.fp16;
+  same.bf16 = a.bf16 && !b.bf16;
+  if (same.levels != 0 && (same.fp16 || same.bf16)) result.push_back(same);
+  return result;
+}
 
 void settle_rules(Draft& draft, const Program& program, Diagnostics& diagnostics) {
   Settler(draft, program, diagnostics).run();

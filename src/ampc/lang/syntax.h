@@ -55,6 +55,7 @@ class StatementRecovery : public antlr4::DefaultErrorStrategy {
 
  private:
   void skip_to_statement(antlr4::Parser* parser);
+  static void leave_pattern(antlr4::Parser* parser);
   bool report_headless_role(antlr4::Parser* parser);
   bool give_back_head(antlr4::Parser* parser, std::string_view missing);
 

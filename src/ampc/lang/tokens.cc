@@ -31,6 +31,31 @@ std::string shown(std::string_view text) {
   return std::string("\\x") + digits[first >> 4U] + digits[first & 15U];
 }
 
+// `|` is a letter of a pattern's body alone.
+void check_bars(const std::vector<antlr4::Token*>& list) {
+  bool head = false;   // between 'pattern' and its brace
+  bool named = false;  // … and it is surely that, and no operand of this name
+  int depth = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::size_t type = list[i]->getType();
+    if (type == AmpLexer::PATTERN && i + 1 < list.size()) {
+      const std::size_t next = list[i + 1]->getType();
+      head = true;
+      named = next == AmpLexer::ID || next == AmpLexer::FP16 || next == AmpLexer::BF16;
+    } else if (type == AmpLexer::LBRACKET) {  // a block's range
+      head = false;
+    } else if (type == AmpLexer::LBRACE &&
+               (depth != 0 || (head && (named || list[i - 1]->getType() == AmpLexer::RPAREN)))) {
+      head = false;
+      ++depth;
+    } else if (type == AmpLexer::RBRACE && depth != 0) {
+      --depth;
+    } else if (type == AmpLexer::BAR && depth == 0) {
+      if (auto* token = dynamic_cast<antlr4::WritableToken*>(list[i])) token->setType(AmpLexer::STRAY);
+    }
+  }
+}
+
 }  // namespace
 
 Places::Places(FileId file, std::string_view text) : file_(file), size_(static_cast<std::uint32_t>(text.size())) {
@@ -63,6 +88,7 @@ bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagn
   int braces = 0;
   int parentheses = 0;
   const std::vector<antlr4::Token*> list = tokens.getTokens();
+  check_bars(list);
   for (std::size_t i = 0; i < list.size(); ++i) {
     auto* token = dynamic_cast<antlr4::WritableToken*>(list[i]);
     if (token == nullptr) continue;

@@ -49,11 +49,16 @@ class Builder : private Words {
     if (auto* t = s->level()) return level(t);
     if (auto* t = s->levelPart()) return level_part(t);
     if (auto* t = s->list()) return list(t, false);
-    if (auto* t = s->bounded()) return ast::Fact{FactRule::Fact::bounded, ops(t->operators())};
-    if (auto* t = s->collective()) return ast::Fact{FactRule::Fact::collective, ops(t->operators())};
+    if (auto* t = s->fact()) {
+      const auto fact = t->BOUNDED() != nullptr    ? FactRule::Fact::bounded
+                        : t->COMMUTES() != nullptr ? FactRule::Fact::commutes
+                                                   : FactRule::Fact::collective;
+      return ast::Fact{fact, ops(t->operators())};
+    }
     if (auto* t = s->optimizer()) return optimizer(t);
     if (auto* t = s->backward()) return backward(t);
     if (auto* t = s->overriding()) return overriding(t);
+    if (auto* t = s->graphPattern()) return graph_pattern(t, false);
     if (auto* t = s->role()) return role(t, false);
     if (auto* t = s->alias()) return alias(t);
     if (auto* t = s->externOperator()) return build_extern(t, *this);
@@ -74,6 +79,7 @@ class Builder : private Words {
   Node overriding(P::OverridingContext* t) {
     if (t->list() != nullptr) return list(t->list(), true);
     if (t->role() != nullptr) return role(t->role(), true);
+    if (t->graphPattern() != nullptr) return graph_pattern(t->graphPattern(), true);
     ast::Extern declaration = build_extern(t->externOperator(), *this);
     declaration.overriding = true;
     return declaration;
@@ -136,6 +142,15 @@ class Builder : private Words {
       }
     }
     if (t->predicate() != nullptr) result.where = predicate(t->predicate());
+    return result;
+  }
+
+  ast::GraphPattern graph_pattern(P::GraphPatternContext* t, bool overriding) {
+    const PatternLeaves leaves{[this](const antlr4::Token* x) { return op(x); },
+                               [this](antlr4::tree::TerminalNode* x) { return number(x); },
+                               [this](P::PredicateContext* x) { return predicate(x); }};
+    ast::GraphPattern result = build_graph_pattern(t, places_, leaves, diagnostics_);
+    result.overriding = overriding;
     return result;
   }
 

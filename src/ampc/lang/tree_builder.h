@@ -1,6 +1,8 @@
 // Parse tree to syntax tree. Private to the parser.
 #pragma once
 
+#include <functional>
+
 #include "ampc/lang/ast.h"
 #include "ampc/lang/syntax.h"
 
@@ -9,5 +11,14 @@ namespace ampc::lang::syntax {
 /// Statements that hold a syntax error are left out; it was reported.
 std::vector<ast::Statement> build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places,
                                   Diagnostics& diagnostics);
+
+/// What a graph pattern shares with other statements.
+struct PatternLeaves {
+  std::function<ast::Op(const antlr4::Token*)> op;
+  std::function<ast::Number(antlr4::tree::TerminalNode*)> number;
+  std::function<ast::Predicate(AmpParser::PredicateContext*)> predicate;
+};
+ast::GraphPattern build_graph_pattern(AmpParser::GraphPatternContext* tree, const Places& places,
+                                      const PatternLeaves& leaves, Diagnostics& diagnostics);
 
 }  // namespace ampc::lang::syntax

@@ -1,4 +1,5 @@
-// R12: the order of decision. What a node's operands and schema allow comes first, then named rules, then lists.
+// R12: the order of decision. What a node's operands and schema allow comes first, then named rules, then patterns
+// (R34), then lists.
 #include <map>
 #include <utility>
 
@@ -223,7 +224,7 @@ class Classifier {
     return best;
   }
 
-  /// R12.3 to R12.10
+  /// R12.3 to R12.10, with patterns (R34) after node rules
   void by_rule(NodeId n, Decision& d, const Options& o) const {
     if (by_tensor(n, d)) return;
     if (!c_.rules.guarded(n)) {
@@ -241,6 +242,7 @@ class Classifier {
       end(d, named->low ? Choice::low : Choice::fp32, Reason::node_rule, named->span);
       return;
     }
+    if (by_pattern(n, d, o)) return;
     const lang::OpRule* list = best_list(n, o);
     if (list != nullptr && list->verdict == lang::Verdict::deny) {
       end(d, Choice::fp32, Reason::deny, list->span);
@@ -257,6 +259,17 @@ class Classifier {
       const lang::Level& level = c_.rules.rules().levels[o.level];
       end(d, level.default_low ? Choice::low : Choice::fp32, Reason::level_default, level.span);
     }
+  }
+
+  /// R34: more than what is said of an operator, less than what is said of the node.
+  bool by_pattern(NodeId n, Decision& d, const Options& o) const {
+    if (c_.plan.match_of.empty() || c_.plan.match_of[n] == kNone) return false;
+    d.match = c_.plan.match_of[n];
+    const lang::PatternRule& rule = *c_.plan.matches[d.match].rule;
+    constexpr Choice kChoices[] = {Choice::fp32, Choice::low, Choice::open};
+    end(d, kChoices[static_cast<std::size_t>(rule.action)], Reason::pattern, rule.span);
+    d.promote = o.promote;
+    return true;
   }
 
   bool by_tensor(NodeId n, Decision& d) const {

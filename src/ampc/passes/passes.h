@@ -20,6 +20,8 @@ namespace passes {
 
 /// R27: parameters, gradients, loss scales and backward nodes of a training graph.
 void find_training(const PassContext& c);
+/// R34: where the patterns of the rules are found. In parallel over nodes.
+void match_patterns(const PassContext& c);
 /// R12: what rules and schemas say of each node. In parallel over nodes.
 void classify(const PassContext& c);
 /// R12.1: warns of operators that nothing declares, and of values whose type nothing tells. Called by classify.
@@ -34,6 +36,8 @@ void guard_ranges(const PassContext& c);
 void keep_exact(const PassContext& c);
 /// R4: mixed operands that onnx's inference refuses.
 void check_mixed(const PassContext& c);
+/// R34: where one node of a pattern has to stay fp32, all of them do.
+void unite_patterns(const PassContext& c);
 /// R14, R15: what follows its operands. Nothing is open afterwards.
 void settle(const PassContext& c);
 /// R27: casts of the model's own that move behind an all-reduce, and what else reads them.

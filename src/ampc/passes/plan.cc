@@ -79,6 +79,10 @@ std::string_view reason_text(Reason r) {
       return "a collective of low operands";
     case Reason::collective_fp32:
       return "a collective with an operand in fp32";
+    case Reason::pattern:
+      return "pattern";
+    case Reason::pattern_as_one:
+      return "another part of it stays fp32";
     case Reason::deny:
       return "deny";
     case Reason::allow:
@@ -126,6 +130,7 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   const Readers readers(model);
   const PassContext c{model, rules, readers, diagnostics, plan};
   passes::report_scope_conflicts(c);
+  passes::match_patterns(c);
   passes::report_unused(c);
   passes::find_training(c);
   passes::classify(c);
@@ -134,6 +139,7 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   passes::guard_ranges(c);
   passes::keep_exact(c);
   passes::check_mixed(c);
+  passes::unite_patterns(c);
   passes::settle(c);
   passes::check_gradients(c);
   passes::type_values(c);

@@ -59,6 +59,8 @@ enum class Reason : std::uint8_t {
   backward,        // R27: as its forward node
   collective_low,  // R27: every operand is made low
   collective_fp32,
+  pattern,         // R34
+  pattern_as_one,  // R34: another part of it cannot be low
   deny,
   allow,
   follow_none,   // no operand decides: low
@@ -82,6 +84,15 @@ struct Decision {
   std::uint32_t vars = 0;            // type variables of the schema that become low with the node, a bit each
   ValueId value = kNone;             // the operand that decided, where one did
   Span rule;                         // the statement that decided, where one did
+  std::uint32_t match = kNone;       // R34: index into Plan::matches, where a pattern decided
+};
+
+/// R34: a part of the graph that a pattern describes. `nodes` are the pattern's own, in the order of the graph.
+struct PatternMatch {
+  const lang::PatternRule* rule = nullptr;
+  NodeId root = kNone;
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> given;  // what stands for the parameters
 };
 
 /// A cast that the compiler adds.
@@ -151,6 +162,8 @@ struct Training {
 };
 
 struct Plan {
+  std::vector<PatternMatch> matches;      // R34; in the order of roots
+  std::vector<std::uint32_t> match_of;    // by NodeId: the match that decides there, kNone; empty without matches
   std::vector<Decision> nodes;            // by NodeId
   std::vector<ElemType> home;             // by ValueId: the type in which the value is made or stored
   std::vector<std::uint8_t> low_results;  // by ValueId: a result of an If whose branches all make it low (R19)

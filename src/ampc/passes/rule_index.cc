@@ -61,6 +61,7 @@ void RuleIndex::bind_ops(const Model& m) {
   bounded_.resize(m.ops.size());
   collectives_.resize(m.ops.size());
   optimizers_.resize(m.ops.size());
+  commutes_.resize(m.ops.size());
   // A function may import another version of a domain than the model, so an operator can be there more than once.
   std::multimap<lang::OpName, OpId> ids;
   for (OpId op = 0; op < m.ops.size(); ++op) {
@@ -84,8 +85,17 @@ void RuleIndex::bind_ops(const Model& m) {
   }
   for (const auto& rule : rules_.facts) {
     each(rule.op, [&](OpId op) {
-      if (rule.fact == lang::FactRule::Fact::bounded) bounded_[op] = 1;
-      if (rule.fact == lang::FactRule::Fact::collective) collectives_[op] = &rule;
+      switch (rule.fact) {
+        case lang::FactRule::Fact::bounded:
+          bounded_[op] = 1;
+          break;
+        case lang::FactRule::Fact::commutes:
+          commutes_[op] = 1;
+          break;
+        case lang::FactRule::Fact::collective:
+          collectives_[op] = &rule;
+          break;
+      }
     });
   }
   for (const auto& rule : rules_.optimizers) each(rule.op, [&](OpId op) { optimizers_[op] = &rule; });

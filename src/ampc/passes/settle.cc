@@ -20,11 +20,9 @@ class Settler {
           Decision& d = c_.plan.nodes[n];
           if (d.reason == Reason::backward) follow_forward(n, d);
           if (d.choice != Choice::open) return;
-          if (d.reason == Reason::collective_low) {
-            collect(n, d);
-          } else {
-            d.promote ? promote(n, d) : follow(n, d);
-          }
+          if (d.reason == Reason::collective_low) return collect(n, d);
+          if (d.match != kNone) return together(d.match);
+          d.promote ? promote(n, d) : follow(n, d);
         },
         [](ValueId, ValueId) {}, [&](NodeId n) { join_branches(n); });
     ask_readers();
@@ -42,19 +40,37 @@ class Settler {
     for (NodeId n = static_cast<NodeId>(m_.nodes.size()); n-- > 0;) {
       Decision& d = c_.plan.nodes[n];
       if (d.reason != Reason::follow_none || d.choice != Choice::low) continue;
-      bool read = false, low = false;
+      if (d.match == kNone) {
+        if (only_fp32_reads({&n, 1}, kNone)) set(d, Choice::fp32, Reason::readers_fp32, kNone);
+        continue;
+      }
+      // The nodes of a pattern are one.
+      const std::vector<NodeId>& nodes = c_.plan.matches[d.match].nodes;
+      if (!only_fp32_reads(nodes, d.match)) continue;
+      const std::uint32_t match = d.match;
+      for (const NodeId other : nodes) {
+        if (c_.plan.nodes[other].match == match) set(c_.plan.nodes[other], Choice::fp32, Reason::readers_fp32, kNone);
+      }
+    }
+  }
+
+  /// Whether there are readers, and all of them are fp32. Those that `match` decides do not count.
+  bool only_fp32_reads(std::span<const NodeId> nodes, std::uint32_t match) const {
+    bool read = false, low = false;
+    for (const NodeId n : nodes) {
       for (const ValueId v : m_.results_of(n)) {
         if (v == kNone || m_.values[v].type != ElemType::float32) continue;
         low |= c_.readers.given_out(v);
         for (const Reader& r : c_.readers.of(v)) {
-          read = true;
           const Decision& reader = c_.plan.nodes[r.node];
+          if (match != kNone && reader.match == match) continue;
+          read = true;
           low |= reader.choice == Choice::low && operand_lowers(m_, reader, r.node, r.slot);
           low |= m_.op_of(r.node).is_cast || takes_as_it_comes(m_.op_of(r.node), r.slot);
         }
       }
-      if (read && !low) set(d, Choice::fp32, Reason::readers_fp32, kNone);
     }
+    return read && !low;
   }
 
   /// R19: a result that every branch makes low is low; the interface of a body that may repeat keeps its types.
@@ -137,6 +153,33 @@ class Settler {
       if (has_var(d.vars, static_cast<int>(i)) && !vars[i].elems.contains(type)) return false;
     }
     return true;
+  }
+
+  /// R34: nodes of a pattern follow what the pattern is given, all of them alike. What is not settled yet when the
+  /// first of them is met decides nothing.
+  void together(std::uint32_t match) {
+    const PatternMatch& p = c_.plan.matches[match];
+    ValueId fp32 = kNone, low = kNone;
+    bool promote = false;
+    const std::uint32_t level = c_.rules.options(p.root).level;
+    for (const NodeId n : p.nodes) promote |= c_.plan.nodes[n].match == match && c_.plan.nodes[n].promote;
+    for (const ValueId v : p.given) {
+      const NodeId producer = m_.values[v].producer;
+      if (is_weight(m_.values[v]) || (producer != kNone && c_.plan.nodes[producer].choice == Choice::open)) continue;
+      const Made how = made(v, promote, level);
+      if (how == Made::fp32 && fp32 == kNone) fp32 = v;
+      if (how == Made::low && low == kNone) low = v;
+    }
+    const Choice choice = fp32 != kNone ? Choice::fp32 : Choice::low;
+    const Reason reason = promote         ? (fp32 != kNone ? Reason::promote_fp32 : Reason::promote_low)
+                          : fp32 != kNone ? Reason::follow_fp32
+                          : low != kNone  ? Reason::follow_low
+                                          : Reason::follow_none;
+    for (const NodeId n : p.nodes) {
+      Decision& d = c_.plan.nodes[n];
+      if (d.match == match && d.choice == Choice::open)
+        set(d, choice, reason, fp32 != kNone ? fp32 : promote ? kNone : low);
+    }
   }
 
   void promote(NodeId n, Decision& d) {

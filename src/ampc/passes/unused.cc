@@ -1,5 +1,6 @@
 // Rules of names that match nothing in this model: a misspelt scope would otherwise be silence, a misspelt guard a
 // model that is fp32 throughout.
+#include <algorithm>
 #include <functional>
 
 #include <fmt/format.h>
@@ -7,11 +8,13 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/passes/match.h"
 #include "ampc/passes/passes.h"
 
 namespace ampc::passes {
 namespace {
 
+constexpr FileId kRootFile = 0;              // the file that the user named is the first that is read
 constexpr std::size_t kEnoughNames = 20000;  // beyond this a near miss is not looked for
 
 class Unused {
@@ -32,6 +35,7 @@ class Unused {
       if (r.action != lang::TensorAction::scale) by_value(r.pattern, r.span, "tensor", false);
     }
     for (const auto& r : rules.io) by_value(r.pattern, r.span, "io", true);
+    patterns();
     for (const auto& r : rules.weights) {
       if (r.pattern) by_value(*r.pattern, r.span, "weight", false);
     }
@@ -50,6 +54,38 @@ class Unused {
       if (auto help = did_you_mean(scope.block, blocks); !help.empty()) d.fix(std::move(help));
     } else if (!scope.patterns.empty()) {
       near(d, scope.patterns.front(), node_names());
+    }
+  }
+
+  /// Of the user's own file alone: what is imported is there for many models.
+  void patterns() {
+    for (const auto& rule : c_.rules.rules().patterns) {
+      if (rule.span.file != kRootFile || std::any_of(c_.plan.matches.begin(), c_.plan.matches.end(),
+                                                     [&](const PatternMatch& match) { return match.rule == &rule; })) {
+        continue;
+      }
+      auto& d =
+          c_.diagnostics
+              .warning(codes::kUnusedRule, fmt::format("the pattern '{}' matches nothing in the model", rule.name))
+              .at(rule.span);
+      const BoundPattern bound(rule, m_);
+      if (!bound.possible()) {
+        d.note("the model has not all of its operators");
+        continue;
+      }
+      NearMiss near;
+      Matcher matcher(bound, m_, c_.rules);
+      for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+        if (matcher.at(n, &near)) {
+          d.note(fmt::format("it would match at {}, where it does not hold", m_.describe(n)));
+          near = {};
+          break;
+        }
+      }
+      if (near.root != kNone) {
+        d.also(rule.steps[near.failed].span,
+               fmt::format("{} comes nearest, and there this step is not found", m_.describe(near.root)));
+      }
     }
   }
 
