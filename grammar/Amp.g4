@@ -40,8 +40,9 @@ domain : ID | nameWord ;
 
 // `dtype fp16`, `on conflict store`. `follow any` parses as a list.
 setting
-    : (DTYPE | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | MASTER) word
+    : (DTYPE | GRAY | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | MASTER) word
     | PROMOTE toggle
+    | REWRITE word toggle
     | ON CONFLICT choice
     ;
 toggle : ON | OFF | ID ;
@@ -65,7 +66,7 @@ operators : op (COMMA op)* ;
 op : ID | QNAME | opWord ;
 
 // Facts of operators.
-fact : (BOUNDED | COMMUTES | COLLECTIVE) operators ;
+fact : (BOUNDED | COMMUTES | COLLECTIVE | MOVES) operators ;
 
 // Training graphs. `optimizer ai.onnx.preview.training::Adam(inputs: parameter gradient state state)`: of a variadic
 // operand, as many equal stretches as there are words.
@@ -152,9 +153,9 @@ name : ID | nameWord | KEEP | STORE | EXACT | SATURATE | FACTOR | WHERE ;
 operandName : ID | nameWord | WHERE ;
 termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
-    : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT | TENSOR | NODE | NODES
-    | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
-    | FOR | MASTER | OPTIMIZER | COLLECTIVE | BACKWARD | DOC | PATTERN
+    : AMP | DTYPE | LEVEL | PROMOTE | GRAY | REWRITE | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT
+    | TENSOR | NODE | NODES | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM
+    | EXTERN | SINCE | IN | EACH | FOR | MASTER | OPTIMIZER | COLLECTIVE | BACKWARD | DOC | PATTERN
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
 opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
@@ -166,6 +167,8 @@ DTYPE : 'dtype' ;
 LEVEL : 'level' ;
 PROMOTE : 'promote' ;
 FOLLOW : 'follow' ;
+GRAY : 'gray' ;
+REWRITE : 'rewrite' ;
 IO : 'io' ;
 OVERFLOWING : 'overflow' ;
 UNDERFLOWING : 'underflow' ;
@@ -184,6 +187,7 @@ OPTIMIZER : 'optimizer' ;
 BACKWARD : 'backward' ;
 DOC : 'doc' ;
 COMMUTES : 'commutes' ;
+MOVES : 'moves' ;
 OVERRIDE : 'override' ;
 ALIAS : 'alias' ;
 EXTERN : 'extern' ;

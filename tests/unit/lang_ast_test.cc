@@ -56,6 +56,7 @@ const Case kStatements[] = {
     // Settings; `follow any` reads as a list here.
     {"dtype   fp16\nlevel O1 promote on", "dtype fp16\nlevel O1\npromote on\n"},
     {"follow any\nfollow last", "follow any\nfollow last\n"},
+    {"gray cut gray local", "gray cut\ngray local\n"},
     {"overflow clamp underflow flush shared both functions inline",
      "overflow clamp\nunderflow flush\nshared both\nfunctions inline\n"},
     {"on   conflict store\non conflict node", "on conflict store\non conflict node\n"},
@@ -90,6 +91,8 @@ const Case kStatements[] = {
      "scope \"a\" {\n  pattern p(x) {\n    y = Exp(x)\n  } low\n}\n"},
     {"Foo arg pattern keep fp32 alias f(pattern) = Gemm(A: pattern)",
      "Foo arg pattern keep fp32\nalias f(pattern) = Gemm(A: pattern)\n"},
+    {"moves Reshape, Split", "moves Reshape, Split\n"},
+    {"rewrite moved off rewrite creators on", "rewrite moved off\nrewrite creators on\n"},
     {"allow torch.nn.functional.layer_norm", "allow torch.nn.functional.layer_norm\n"},
     // Training graphs
     {"collective com.microsoft::AllReduce,Sum", "collective com.microsoft::AllReduce, Sum\n"},

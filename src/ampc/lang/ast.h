@@ -94,8 +94,8 @@ struct Import {
   std::vector<Word> domains;  // after `for`
 };
 struct Setting {
-  // "dtype", "level", "promote", "follow", "io", "overflow", "underflow", "shared", "master", "functions", "on
-  // conflict"
+  // "dtype", "level", "promote", "follow", "gray", "io", "overflow", "underflow", "shared", "master", "functions", "on
+  // conflict", "rewrite …"
   Word key;
   Word value;
 };
@@ -119,7 +119,7 @@ struct List {
   std::vector<Op> ops;
   std::optional<Predicate> where;
 };
-/// `bounded Softmax, Sigmoid`, `commutes Add, Mul`, `collective com.microsoft::NcclAllReduce`
+/// `bounded Softmax, Sigmoid`, `commutes Add, Mul`, `moves Reshape`, `collective com.microsoft::NcclAllReduce`
 struct Fact {
   FactRule::Fact fact = FactRule::Fact::bounded;
   std::vector<Op> ops;

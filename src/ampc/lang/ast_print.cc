@@ -238,7 +238,7 @@ std::string_view spelling(RoleAction action) {
 }
 
 std::string_view spelling(FactRule::Fact fact) {
-  constexpr std::string_view words[] = {"bounded", "collective", "commutes"};
+  constexpr std::string_view words[] = {"bounded", "collective", "commutes", "moves"};
   return words[static_cast<std::size_t>(fact)];
 }
 

@@ -130,6 +130,7 @@ class Dumper {
     if (s.level) lines.push_back("level " + rules_.levels[*s.level].name);
     word(s.promote, "promote", {"off", "on"});
     word(s.follow, "follow", {"any", "last"});
+    word(s.gray, "gray", {"local", "cut"});
     word(s.io, "io", {"keep", "low"});
     word(s.overflow, "overflow", {"keep", "clamp", "inf", "error"});
     word(s.underflow, "underflow", {"keep", "flush"});
@@ -137,6 +138,9 @@ class Dumper {
     word(s.shared, "shared", {"fp32", "low", "both"});
     word(s.master, "master", {"keep", "rounded"});
     word(s.on_conflict, "on conflict", {"node", "store", "error"});
+    word(s.rewrite_creators, "rewrite creators", {"off", "on"});
+    word(s.rewrite_moved, "rewrite moved", {"off", "on"});
+    word(s.rewrite_redundant, "rewrite redundant", {"off", "on"});
     return lines;
   }
 

@@ -22,6 +22,7 @@ bool is_verb(std::size_t type) {
     case AmpLexer::LEAVE:
     case AmpLexer::BOUNDED:
     case AmpLexer::COMMUTES:
+    case AmpLexer::MOVES:
     case AmpLexer::OVERRIDE:
     case AmpLexer::ALIAS:
       return true;
@@ -44,6 +45,8 @@ bool can_begin(std::size_t type) {
     case AmpLexer::DTYPE:
     case AmpLexer::LEVEL:
     case AmpLexer::PROMOTE:
+    case AmpLexer::GRAY:
+    case AmpLexer::REWRITE:
     case AmpLexer::IO:
     case AmpLexer::OVERFLOWING:
     case AmpLexer::UNDERFLOWING:
@@ -116,8 +119,9 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
       "alias", "allow", "amp", "backward", "block", "bounded", "collective", "commutes", "default", "deny", "dtype", "extern",
-      "follow", "functions", "guard", "import", "io", "leave", "level", "master", "node", "off", "on", "optimizer", "overflow",
-      "override", "pattern", "promote", "scope", "shared", "tensor", "underflow", "unsupported", "weight", "weights"};
+      "follow", "functions", "gray", "guard", "import", "io", "leave", "level", "master", "moves", "node", "off", "on",
+      "optimizer", "overflow", "override", "pattern", "promote", "rewrite", "scope", "shared", "tensor", "underflow",
+      "unsupported", "weight", "weights"};
   return words;
 }
 

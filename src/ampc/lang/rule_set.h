@@ -139,6 +139,8 @@ struct FactRule {
     bounded,     // R25: whatever goes in, what comes out fits low
     collective,  // R27: joins tensors of several devices, in whatever type they come: an all-reduce
     commutes,    // R34: its operands may stand in any order
+    // The elements of its results are elements of the first operand, or constants: it is cast before as well as behind.
+    moves,
   };
   Fact fact = Fact::bounded;
   OpName op;
@@ -254,6 +256,10 @@ enum class Functions : std::uint8_t { keep, inlined };
 enum class Shared : std::uint8_t { fp32, low, both };
 enum class Master : std::uint8_t { keep, rounded };
 enum class FollowMode : std::uint8_t { any, last };
+enum class Gray : std::uint8_t {
+  local,  // each by its own operands (R14, R15)
+  cut,    // all at once (R16)
+};
 enum class OnConflict : std::uint8_t { node, store, error };
 
 /// Settings of a file, a scope or the command line; what is absent is inherited.
@@ -262,6 +268,7 @@ struct Settings {
   std::optional<std::uint32_t> level;
   std::optional<bool> promote;
   std::optional<FollowMode> follow;
+  std::optional<Gray> gray;
   std::optional<Io> io;
   std::optional<Overflow> overflow;
   std::optional<Underflow> underflow;
@@ -269,6 +276,10 @@ struct Settings {
   std::optional<Functions> functions;
   std::optional<Master> master;
   std::optional<OnConflict> on_conflict;
+  // What removes casts that are not needed; on unless said otherwise.
+  std::optional<bool> rewrite_creators;   // R20: creators make low themselves
+  std::optional<bool> rewrite_moved;      // casts change places with what only moves elements
+  std::optional<bool> rewrite_redundant;  // casts of the model's own that change nothing
 };
 
 /// `level O2 { default low  weights low }`

@@ -52,6 +52,7 @@ class Builder : private Words {
     if (auto* t = s->fact()) {
       const auto fact = t->BOUNDED() != nullptr    ? FactRule::Fact::bounded
                         : t->COMMUTES() != nullptr ? FactRule::Fact::commutes
+                        : t->MOVES() != nullptr    ? FactRule::Fact::moves
                                                    : FactRule::Fact::collective;
       return ast::Fact{fact, ops(t->operators())};
     }
@@ -88,6 +89,9 @@ class Builder : private Words {
   ast::Setting setting(P::SettingContext* t) {
     if (t->ON() != nullptr) {
       return {{"on conflict", places_.of(t->ON()->getSymbol(), t->CONFLICT()->getSymbol())}, word(t->choice())};
+    }
+    if (t->REWRITE() != nullptr) {
+      return {{"rewrite " + t->word()->getText(), places_.of(t->start, t->word()->stop)}, word(t->toggle())};
     }
     const ast::Word key{t->start->getText(), places_.of(t->start)};
     return {key, t->toggle() != nullptr ? word(t->toggle()) : word(t->word())};

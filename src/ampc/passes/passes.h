@@ -38,8 +38,12 @@ void keep_exact(const PassContext& c);
 void check_mixed(const PassContext& c);
 /// R34: where one node of a pattern has to stay fp32, all of them do.
 void unite_patterns(const PassContext& c);
+/// R16: nodes under `gray cut`, all at once. The other open nodes stay open.
+void cut(const PassContext& c);
 /// R14, R15: what follows its operands. Nothing is open afterwards.
 void settle(const PassContext& c);
+/// Casts change places with nodes that only move elements, where that leaves less to cast.
+void move_casts(const PassContext& c);
 /// R27: casts of the model's own that move behind an all-reduce, and what else reads them.
 void check_gradients(const PassContext& c);
 /// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights
@@ -51,6 +55,9 @@ void report_scope_conflicts(const PassContext& c);
 void report_unused(const PassContext& c);
 /// R18, R19, R21, R23: casts, each once and where it dominates its readers.
 void place_casts(const PassContext& c);
+
+/// `tensor … store fp32`, or a role that says so where the weight is read.
+bool stored_fp32(const PassContext& c, ValueId v);
 
 }  // namespace passes
 

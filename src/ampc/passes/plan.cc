@@ -101,6 +101,14 @@ std::string_view reason_text(Reason r) {
       return "promote: an operand is fp32";
     case Reason::level_default:
       return "the level's default";
+    case Reason::cut_low:
+      return "gray cut: low, for the fewest bytes cast";
+    case Reason::cut_fp32:
+      return "gray cut: fp32, for the fewest bytes cast";
+    case Reason::moved_low:
+      return "moves elements: low, so that less is cast";
+    case Reason::moved_fp32:
+      return "moves elements: fp32, so that less is cast";
   }
   return "";
 }
@@ -140,7 +148,9 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   passes::keep_exact(c);
   passes::check_mixed(c);
   passes::unite_patterns(c);
+  passes::cut(c);
   passes::settle(c);
+  passes::move_casts(c);
   passes::check_gradients(c);
   passes::type_values(c);
   passes::place_casts(c);

@@ -43,6 +43,7 @@ RuleIndex::RuleIndex(const lang::RuleSet& rules, const lang::Settings& overrides
   take(settings_.level, overrides.level);
   take(settings_.promote, overrides.promote);
   take(settings_.follow, overrides.follow);
+  take(settings_.gray, overrides.gray);
   take(settings_.io, overrides.io);
   take(settings_.overflow, overrides.overflow);
   take(settings_.underflow, overrides.underflow);
@@ -50,6 +51,9 @@ RuleIndex::RuleIndex(const lang::RuleSet& rules, const lang::Settings& overrides
   take(settings_.functions, overrides.functions);
   take(settings_.master, overrides.master);
   take(settings_.on_conflict, overrides.on_conflict);
+  take(settings_.rewrite_creators, overrides.rewrite_creators);
+  take(settings_.rewrite_moved, overrides.rewrite_moved);
+  take(settings_.rewrite_redundant, overrides.rewrite_redundant);
   bind_ops(model);
   bind_scopes(model);
 }
@@ -62,6 +66,7 @@ void RuleIndex::bind_ops(const Model& m) {
   collectives_.resize(m.ops.size());
   optimizers_.resize(m.ops.size());
   commutes_.resize(m.ops.size());
+  moves_.resize(m.ops.size());
   // A function may import another version of a domain than the model, so an operator can be there more than once.
   std::multimap<lang::OpName, OpId> ids;
   for (OpId op = 0; op < m.ops.size(); ++op) {
@@ -91,6 +96,9 @@ void RuleIndex::bind_ops(const Model& m) {
           break;
         case lang::FactRule::Fact::commutes:
           commutes_[op] = 1;
+          break;
+        case lang::FactRule::Fact::moves:
+          moves_[op] = 1;
           break;
         case lang::FactRule::Fact::collective:
           collectives_[op] = &rule;
@@ -218,6 +226,7 @@ Options RuleIndex::merge(std::vector<lang::ScopeId> scopes, NodeId n) {
   take(o.dtype, &lang::Settings::dtype, "the data type");
   take(o.promote, &lang::Settings::promote, "promote");
   take(o.follow, &lang::Settings::follow, "follow");
+  take(o.gray, &lang::Settings::gray, "gray");
   return o;
 }
 

@@ -17,6 +17,7 @@ struct Options {
   ElemType dtype = ElemType::float16;
   bool promote = false;
   lang::FollowMode follow = lang::FollowMode::any;
+  lang::Gray gray = lang::Gray::local;
 };
 
 /// Two scopes of one rank that set something differently for one node.
@@ -53,6 +54,7 @@ class RuleIndex {
   const lang::FactRule* collective(OpId op) const { return collectives_[op]; }
   const lang::OptimizerRule* optimizer(OpId op) const { return optimizers_[op]; }
   bool commutes(OpId op) const { return commutes_[op] != 0; }
+  bool moves(OpId op) const { return moves_[op] != 0; }
 
   /// The rank of the rule's scope among those that hold at `n`: a scope comes before the one that it stands in, a range
   /// of nodes before a range around it. -1 where it does not hold there.
@@ -79,7 +81,7 @@ class RuleIndex {
   lang::Settings settings_;
   std::vector<std::vector<const lang::OpRule*>> op_rules_;
   std::vector<std::vector<BoundRole>> operand_roles_, result_roles_;
-  std::vector<std::uint8_t> bounded_, commutes_;
+  std::vector<std::uint8_t> bounded_, commutes_, moves_;
   std::vector<const lang::FactRule*> collectives_;
   std::vector<const lang::OptimizerRule*> optimizers_;
   std::vector<std::uint32_t> scope_of_;                 // by NodeId: index into scope_sets_; empty without scopes
