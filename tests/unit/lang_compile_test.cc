@@ -288,7 +288,7 @@ TEST_F(Compile, ImportsAreFoundBesideThenInFoldersThenInstalledAndReadOnce) {
   write("one/deep/main.amp",
         "import \"beside.amp\"\nimport \"second.amp\"\nimport \"third.amp\"\nimport \"../shared.amp\"\nimport "
         "\"./beside.amp\"");
-  const CompileOptions options{{(folder_ / "dir").string()}, (folder_ / "installed").string()};
+  const CompileOptions options{{(folder_ / "dir").string()}, (folder_ / "installed").string(), {}};
   EXPECT_EQ(rules_of("one/deep/main.amp", options), "deny Exp\ndeny Log\ndeny Pow\ndeny Sinh\n");
   const auto set = compile_file("one/deep/main.amp", options);
   ASSERT_TRUE(set.has_value());

@@ -243,6 +243,7 @@ struct RuleSet {
 struct CompileOptions {
   std::vector<std::string> import_dirs;  // -I, in order
   std::string installed_rules;           // last place to look
+  std::vector<std::string> more_rules;   // files that the root is taken to import as well: `--target`
   /// Domains that the model uses, for `import … for`; may wait for the model. Without it every import counts.
   std::function<std::set<std::string>()> model_domains = nullptr;
 };

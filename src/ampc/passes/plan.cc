@@ -99,7 +99,7 @@ Access operand_access(const Model& m, const Plan& plan, NodeId n, std::size_t sl
   const Decision& d = plan.nodes[n];
   const ValueId v = m.operands_of(n)[slot];
   if (op.is_cast) return {m.values[v].type, true};
-  if (m.values[v].type == ElemType::float32 && takes_as_it_comes(op, slot)) {
+  if (m.values[v].type == ElemType::float32 && takes_as_it_comes(op, slot) && !d.no_kernel) {
     const ElemType home = plan.home.empty() ? d.low : plan.home[v];
     if (op.signature->input(slot)->elems.contains(home)) return {ElemType::float32, true};
     return {ElemType::float32, false};

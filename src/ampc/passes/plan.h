@@ -73,6 +73,7 @@ struct Decision {
   bool promote = false;              // an open node is settled by promote, else by follow
   bool listed_allow = false;         // its operator is on an allow list, whatever was decided
   Span allowed_by;                   // … and the statement that says so
+  bool no_kernel = false;            // an `unsupported` rule holds, whatever was decided
   std::uint32_t vars = 0;            // type variables of the schema that become low with the node, a bit each
   ValueId value = kNone;             // the operand that decided, where one did
   Span rule;                         // the statement that decided, where one did

@@ -42,7 +42,7 @@ class Settler {
           read = true;
           const Decision& reader = c_.plan.nodes[r.node];
           low |= reader.choice == Choice::low && operand_lowers(m_, reader, r.node, r.slot);
-          low |= m_.op_of(r.node).is_cast || takes_as_it_comes(m_.op_of(r.node), r.slot);
+          low |= m_.op_of(r.node).is_cast || (takes_as_it_comes(m_.op_of(r.node), r.slot) && !reader.no_kernel);
         }
       }
       if (read && !low) set(d, Choice::fp32, Reason::readers_fp32, kNone);
