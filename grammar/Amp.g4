@@ -95,7 +95,7 @@ typeName : ID | FP16 | BF16 ;
 tensorRule : TENSOR pattern (COMMA pattern)* (KEEP | STORE) word ;
 nodeRule : NODE pattern (COMMA pattern)* (KEEP word | ID) ;
 guardRule : GUARD pattern (COMMA pattern)* ;
-weightRule : WEIGHT (WHERE term comparator term | pattern (COMMA pattern)*) KEEP word ;
+weightRule : WEIGHT (WHERE predicate | pattern (COMMA pattern)*) KEEP word ;
 pattern : STRING | REGEX ;
 
 scope : SCOPE pattern (COMMA pattern)* body ;

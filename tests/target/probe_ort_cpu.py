@@ -74,7 +74,7 @@ def rank(outcome):
     return OUTCOMES.index(outcome[0])
 
 
-def serve():
+def serve(run):
     """Answers requests, one a line: [outcome, error]."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -89,12 +89,13 @@ def serve():
 class Runtime:
     """The runtime in a process of its own, begun anew where it broke."""
 
-    def __init__(self):
+    def __init__(self, script):
+        self.script = script
         self.process = None
 
     def ask(self, *request):
         if self.process is None:
-            self.process = subprocess.Popen([sys.executable, __file__, "--serve"], stdin=subprocess.PIPE,
+            self.process = subprocess.Popen([sys.executable, self.script, "--serve"], stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             print(json.dumps(request), file=self.process.stdin, flush=True)
@@ -117,10 +118,10 @@ class Runtime:
             self.process.wait()
 
 
-def measure(only=()):
+def measure(only=(), script=__file__):
     """(domain, operator) -> [(first opset, last opset, {"fp16": (outcome, error), "bf16": …})], and what was not asked."""
     found, unasked = {}, {}
-    runtime = Runtime()
+    runtime = Runtime(script)
     for domain in DOMAINS:
         for name, versions in one_node.schemas(domain).items():
             if only and name not in only:
@@ -166,10 +167,11 @@ def condition(rows, text, listed):
     return " or ".join(f"({c})" if len(clauses) > 1 and " and " in c else c for c in clauses)
 
 
-def listed(found):
-    """Profile -> {(type, operator): condition}."""
-    result = {"ort-cpu.amp": {}, "ort-cpu-native.amp": {}}
-    for profile, outcome in (("ort-cpu.amp", "none"), ("ort-cpu-native.amp", "casts")):
+def listed(found, outcomes):
+    """Profile -> {(type, operator): condition}, of the outcome that the profile lists."""
+    result = {}
+    for profile, outcome in outcomes.items():
+        result[profile] = {}
         for text in TYPES:
             for (domain, name), rows in found.items():
                 where = condition(rows, text, {outcome})
@@ -199,6 +201,9 @@ def entries_of(path):
     return found
 
 
+LISTS = {"ort-cpu.amp": "none", "ort-cpu-native.amp": "casts"}
+
+
 def versions():
     import onnxruntime
     return f"onnxruntime {onnxruntime.__version__} and onnx {onnx.__version__}"
@@ -224,13 +229,14 @@ def profiles(found, unasked):
             """What onnxruntime's CPU has no kernel of its own for, and would run in fp32 between casts that it adds. Left in fp32
             these nodes need no such casts, and what they make is not rounded; but their weights stay fp32 in the file.""")
         + '\n\nimport "ort-cpu.amp"'}
-    return {name: "\n".join(["amp 1", "", heads[name], "", *statements(entries), ""]) for name, entries in listed(found).items()}
+    return {name: "\n".join(["amp 1", "", heads[name], "", *statements(entries), ""])
+            for name, entries in listed(found, LISTS).items()}
 
 
-def differences(found):
+def differences(found, outcomes):
     """Where the profiles say something else of these operators, a line each."""
     asked = {f"{domain}::{name}" if domain else name for domain, name in found}
-    for profile, now in listed(found).items():
+    for profile, now in listed(found, outcomes).items():
         before = {key: where for key, where in entries_of(PROFILES / profile).items() if key[1] in asked}
         for key in sorted(before.keys() | now.keys()):
             if before.get(key) == now.get(key):
@@ -248,7 +254,7 @@ def main():
     parser.add_argument("--only", default="", help="operators, separated by commas (with --show)")
     args = parser.parse_args()
     if args.serve:
-        return serve()
+        return serve(run)
     only = set(filter(None, args.only.split(",")))
     if args.check and not os.environ.get("AMPC_FULL"):
         only = set(sorted(name for domain in DOMAINS for name in one_node.schemas(domain))[::8])
@@ -264,7 +270,7 @@ def main():
         for name, text in profiles(found, unasked).items():
             (PROFILES / name).write_text(text)
         return 0
-    lines = list(differences(found))
+    lines = list(differences(found, LISTS))
     print("\n".join(lines + [f"{len(found)} operators asked of {versions()}, differences: {len(lines)}"]))
     same_version = f"# Measured with {versions()}," in (PROFILES / "ort-cpu.amp").read_text()
     return 0 if not lines else 1 if same_version else 77

@@ -140,7 +140,7 @@ TEST_F(ShippedRules, EveryTargetGoesWithTheDefault) {
       return rule.verdict == Verdict::unsupported;
     })) << entry.path();
   }
-  EXPECT_GE(profiles, 2U);
+  EXPECT_GE(profiles, 5U);
 }
 
 TEST_F(ShippedRules, EveryOperatorHasExactlyOneVerdictAtO1) {
@@ -303,7 +303,7 @@ TEST_F(ShippedRules, LayerNormArgumentsOfTorchWorkAsTheyStand) {
   ASSERT_TRUE(compiled.has_value()) << said;
   std::size_t found = 0;
   for (const RoleRule& role : compiled->roles) {
-    if (role.op != OpName{"", "LayerNormalization"}) continue;
+    if (role.op != OpName{"", "LayerNormalization"} || !role.attributes.empty()) continue;
     ++found;
     EXPECT_EQ(role.action, RoleAction::keep_fp32);
     EXPECT_FALSE(role.results);

@@ -31,6 +31,7 @@ inline constexpr std::string_view kLoneFunction = "AMPC1026";  // a function tha
 inline constexpr std::string_view kMixedLow = "AMPC1027";      // the other low type is in the model already
 inline constexpr std::string_view kAgainstDeclaration = "AMPC1028";  // nodes that contradict an `extern` (warning)
 inline constexpr std::string_view kScopeConflict = "AMPC1029";       // two scopes of one rank that disagree
+inline constexpr std::string_view kUnderflow = "AMPC1030";           // a weight much of which the low type makes zero
 inline constexpr std::string_view kCannotWrite = "AMPC2001";         // the output cannot be written
 inline constexpr std::string_view kSameFile = "AMPC2002";            // the output would overwrite an input
 inline constexpr std::string_view kTooLarge = "AMPC2003";            // the output passes protobuf's 2 GiB

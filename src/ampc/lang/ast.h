@@ -183,10 +183,9 @@ struct NameRule {
   Word action;  // "keep", "store", "low"; empty for guard
   Word type;    // after keep and store
 };
-/// `weight where absmax > 65504 keep fp32`
+/// `weight where absmax > 65504 and size < 100 keep fp32`
 struct WeightCondition {
-  Term left, right;
-  lang::Predicate::Op op = lang::Predicate::Op::gt;
+  Predicate where;
   Word type;
 };
 struct Scope {

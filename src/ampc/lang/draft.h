@@ -62,5 +62,6 @@ void settle_settings(Draft& draft, const Program& program, Diagnostics& diagnost
 /// The same predicate prints the same text.
 std::string print(const Predicate& predicate);
 std::string print(const OperandRef& operand);
+std::string print(const WeightTest& test);
 
 }  // namespace ampc::lang

@@ -51,6 +51,8 @@ std::string_view reason_text(Reason r) {
       return "reads a weight that the low type cannot hold";
     case Reason::underflow:
       return "reads a small constant that would vanish or be subnormal";
+    case Reason::attribute:
+      return "computes with an attribute that would vanish";
     case Reason::range_operand:
       return "reads what is computed from a value that the low type cannot hold";
     case Reason::exact_operand:

@@ -45,6 +45,7 @@ enum class Reason : std::uint8_t {
   kept_operand,        // R8: computes a kept operand from a weight alone
   overflow,            // R25: reads a weight that low cannot hold
   underflow,           // R25
+  attribute,           // R25: computes with an attribute that would vanish
   range_operand,       // R25: reads a value computed from such a weight
   exact_operand,       // R33: on the way to a scale, a size, a shape
   shape_arithmetic,    // R33

@@ -222,7 +222,8 @@ class Typer {
       case lang::Shared::low:
         return Storage::low;
       case lang::Shared::both:
-        return m_.values[v].kind == ValueKind::initializer ? Storage::both : Storage::as_is;
+        return m_.values[v].kind == ValueKind::initializer && m_.values[v].sparse == nullptr ? Storage::both
+                                                                                             : Storage::as_is;
     }
     return Storage::as_is;
   }
