@@ -107,7 +107,7 @@ typeName : ID | FP16 | BF16 ;
 tensorRule : TENSOR pattern (COMMA pattern)* ((KEEP | STORE) word | ID) ;
 nodeRule : NODE pattern (COMMA pattern)* (KEEP word | ID) ;
 guardRule : GUARD pattern (COMMA pattern)* ;
-weightRule : WEIGHT (WHERE term comparator term | pattern (COMMA pattern)*) KEEP word ;
+weightRule : WEIGHT (WHERE predicate | pattern (COMMA pattern)*) KEEP word ;
 pattern : STRING | REGEX ;
 
 // `pattern O1, OD: rms_norm(x, eps) { s = Pow(x, 2) | Mul(x, x) … y = Div(x, r) } keep fp32`. Before the colon stand

@@ -133,7 +133,7 @@ std::string complaint(const onnx::ModelProto& model) {
 /// Compares a section, or in an update takes the text that is there now. Shipped rules are named without line and
 /// column: editing a comment there changes no golden.
 void compare(Section& section, const std::string& actual) {
-  static const std::regex shipped(R"((\brules/[\w/.]+\.amp):\d+:\d+)");
+  static const std::regex shipped(R"((\brules/[\w/.-]+\.amp):\d+:\d+)");
   const std::string text = without_blank_end(std::regex_replace(actual, shipped, "$1"));
   if (updating()) {
     section.text = text;

@@ -150,6 +150,8 @@ const Case kStatements[] = {
     {"weight \"embed*\" keep fp32", "weight \"embed*\" keep fp32\n"},
     {"weight where absmax > 65504 keep fp32\nweight where underflow >= 1.5% keep fp32",
      "weight where absmax > 65504 keep fp32\nweight where underflow >= 1.5% keep fp32\n"},
+    {"weight where (absmax>100 and not size<64) or overflow > 0% keep fp32",
+     "weight where (absmax > 100 and (not size < 64)) or overflow > 0% keep fp32\n"},
     // Places
     {"scope \"/decoder/layer.{0..3}/**\", /x/ { level O2 deny Gelu scope \"b\" { promote off } }",
      "scope \"/decoder/layer.{0..3}/**\", /x/ {\n  level O2\n  deny Gelu\n  scope \"b\" {\n    promote off\n  }\n}\n"},

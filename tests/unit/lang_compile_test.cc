@@ -228,6 +228,33 @@ TEST_F(Compile, NamesScopesAndBlocks) {
   EXPECT_EQ(set->scopes.size(), 5U);
 }
 
+TEST_F(Compile, WhatIsAskedOfWeightsMayBeJoined) {
+  EXPECT_EQ(rules("weight where absmax > 1 and not size < 2 or overflow > 0% keep fp32"),
+            "weight where ((absmax > 1) and (not (size < 2))) or (overflow > 0) keep fp32\n");
+}
+
+TEST_F(Compile, RolesOfAttributes) {
+  EXPECT_EQ(rules("LayerNormalization arg epsilon, Scale keep fp32"),
+            "LayerNormalization arg Scale, epsilon keep fp32\n");
+  // An override takes away what it names.
+  write("norms.amp", "LayerNormalization arg epsilon, Scale keep fp32\n");
+  EXPECT_EQ(rules("import \"norms.amp\"\noverride LayerNormalization arg Scale store fp32"),
+            "LayerNormalization arg Scale store fp32\nLayerNormalization arg epsilon keep fp32\n");
+}
+
+TEST_F(Compile, FilesOfTheCommandLineAreImportsOfTheRoot) {
+  write("more.amp", "unsupported Exp\n");
+  write("main.amp", "deny Log\n");
+  CompileOptions options;
+  options.more_rules = {(folder_ / "more.amp").string(), (folder_ / "main.amp").string()};
+  EXPECT_EQ(rules_of("main.amp", options), "deny Log\nunsupported Exp\n");
+  const auto set = compile_file("main.amp", options);
+  ASSERT_TRUE(set.has_value());
+  EXPECT_EQ(set->files.size(), 2U);
+  options.more_rules = {(folder_ / "none.amp").string()};
+  EXPECT_FALSE(compile_file("main.amp", options).has_value());
+}
+
 TEST_F(Compile, SettingsOfEveryKind) {
   EXPECT_EQ(rules("dtype bf16 promote off follow any gray local io low overflow clamp underflow flush shared both "
                   "functions inline on conflict error rewrite moved off rewrite creators on rewrite redundant off"),
@@ -294,7 +321,7 @@ TEST_F(Compile, ImportsAreFoundBesideThenInFoldersThenInstalledAndReadOnce) {
   write("one/deep/main.amp",
         "import \"beside.amp\"\nimport \"second.amp\"\nimport \"third.amp\"\nimport \"../shared.amp\"\nimport "
         "\"./beside.amp\"");
-  const CompileOptions options{{(folder_ / "dir").string()}, (folder_ / "installed").string()};
+  const CompileOptions options{{(folder_ / "dir").string()}, (folder_ / "installed").string(), {}};
   EXPECT_EQ(rules_of("one/deep/main.amp", options), "deny Exp\ndeny Log\ndeny Pow\ndeny Sinh\n");
   const auto set = compile_file("one/deep/main.amp", options);
   ASSERT_TRUE(set.has_value());

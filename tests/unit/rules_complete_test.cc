@@ -125,6 +125,24 @@ TEST_F(ShippedRules, EveryFileCompilesAloneAndInSilence) {
   EXPECT_GE(files, 11U);
 }
 
+// A team imports a target's profile beside default.amp: no contradiction, no warning, and something that it says.
+TEST_F(ShippedRules, EveryTargetGoesWithTheDefault) {
+  std::size_t profiles = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(rules_folder() / "target")) {
+    ++profiles;
+    const TemporaryRules both("amp 1\nimport \"default.amp\"\nimport \"target/" + entry.path().filename().string() +
+                              "\"\n");
+    std::string said;
+    const std::optional<RuleSet> set = compile(both.path(), &said);
+    ASSERT_TRUE(set.has_value()) << said;
+    EXPECT_EQ(said, "") << entry.path();
+    EXPECT_TRUE(std::any_of(set->ops.begin(), set->ops.end(), [](const OpRule& rule) {
+      return rule.verdict == Verdict::unsupported;
+    })) << entry.path();
+  }
+  EXPECT_GE(profiles, 5U);
+}
+
 TEST_F(ShippedRules, EveryOperatorHasExactlyOneVerdictAtO1) {
   const std::vector<OpName> operators = live_operators();
   EXPECT_GT(operators.size(), 200U);
@@ -290,7 +308,7 @@ TEST_F(ShippedRules, LayerNormArgumentsOfTorchWorkAsTheyStand) {
   ASSERT_TRUE(compiled.has_value()) << said;
   std::size_t found = 0;
   for (const RoleRule& role : compiled->roles) {
-    if (role.op != OpName{"", "LayerNormalization"}) continue;
+    if (role.op != OpName{"", "LayerNormalization"} || !role.attributes.empty()) continue;
     ++found;
     EXPECT_EQ(role.action, RoleAction::keep_fp32);
     EXPECT_FALSE(role.results);

@@ -43,6 +43,7 @@ inline constexpr Code kNeverFloat = "AMPC0201";     // a role on an operand that
 inline constexpr Code kNeverLow = "AMPC0202";       // `allow` of an operator that no opset lowers
 inline constexpr Code kBadComparison = "AMPC0203";  // the two sides do not go together
 inline constexpr Code kNeedsPosition = "AMPC0204";  // an operand by name where no schema tells the names
+inline constexpr Code kNothingLeft = "AMPC0206";    // `* except` every operand
 inline constexpr Code kNoSuchType = "AMPC0205";     // in `extern`
 
 // 03xx: contradictions

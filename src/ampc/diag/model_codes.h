@@ -32,6 +32,7 @@ inline constexpr std::string_view kMixedLow = "AMPC1027";      // the other low 
 inline constexpr std::string_view kAgainstDeclaration = "AMPC1028";  // nodes that contradict an `extern` (warning)
 inline constexpr std::string_view kScopeConflict = "AMPC1029";       // two scopes of one rank that disagree
 inline constexpr std::string_view kGradientCast = "AMPC1030";    // a cast that cannot move behind an all-reduce (R27)
+inline constexpr std::string_view kUnderflow = "AMPC1031";       // a weight much of which the low type makes zero
 inline constexpr std::string_view kPatternsOverlap = "AMPC1034"; // two patterns that say different things of a node
 inline constexpr std::string_view kCannotWrite = "AMPC2001";     // the output cannot be written
 inline constexpr std::string_view kSameFile = "AMPC2002";        // the output would overwrite an input

@@ -24,6 +24,7 @@
 #include "ampc/diag/model_codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/driver/options.h"
+#include "ampc/driver/targets.h"
 #include "ampc/driver/write_model.h"
 #include "ampc/emit/collapse.h"
 #include "ampc/emit/decisions_text.h"
@@ -74,10 +75,14 @@ class Run {
       if (text) out_ << *text;
       return text ? kOk : kWrongInput;
     }
+    std::vector<std::string> folders = o_.import_dirs;
+    folders.push_back(installed_rules());
+    auto targets = target_files(o_.targets, folders, err_);
+    if (!targets) return kUsage;
     // The two inputs know next to nothing of one another; faults of both are told in one run.
     std::promise<std::set<std::string>> domains;
     std::future<std::unique_ptr<Model>> reading;
-    lang::CompileOptions options{o_.import_dirs, installed_rules(), {}};
+    lang::CompileOptions options{o_.import_dirs, installed_rules(), std::move(*targets)};
     if (o_.emit != Emit::rules) {
       reading = std::async(std::launch::async, [&] { return read(domains); });
       options.model_domains = [&] { return domains.get_future().get(); };

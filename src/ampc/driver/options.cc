@@ -42,6 +42,10 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   app.add_option("-I,--import-dir", o.import_dirs, "Folder to look for imported rule files in; may be repeated")
       ->type_name("DIR")
       ->allow_extra_args(false);
+  app.add_option("--target", o.targets,
+                 "Runtime to compile for, such as ort-cpu: imports target/NAME.amp; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_option("--io", io, "Types of the model's inputs and outputs: keep or low")
       ->check(CLI::IsMember({"keep", "low"}))
       ->type_name("HOW");

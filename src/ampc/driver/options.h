@@ -26,6 +26,7 @@ struct Options {
   std::uint64_t threshold = 1024;       // bytes from which on a weight goes into the data file
   std::vector<std::string> no_rewrite;  // creators, moved, redundant
   std::vector<std::string> import_dirs;
+  std::vector<std::string> targets;
   std::string depfile;
   bool write_if_changed = false;
   int jobs = 0;  // 0: as many as the machine has

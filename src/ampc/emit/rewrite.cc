@@ -44,7 +44,7 @@ class Rewriter {
       return;
     }
     cast(*v.weight, w);
-    if (v.producer == kNone) return;
+    if (v.producer == kNone || v.sparse != nullptr) return;
     // A Constant whose value stood in another attribute gets a tensor.
     onnx::NodeProto& proto = *m_.nodes[v.producer].proto;
     if (proto.attribute_size() == 1 && proto.attribute(0).has_t()) return;

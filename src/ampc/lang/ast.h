@@ -198,10 +198,9 @@ struct NameRule {
   Word action;  // "keep", "store", "low", "scale"; empty for guard
   Word type;    // after keep and store
 };
-/// `weight where absmax > 65504 keep fp32`
+/// `weight where absmax > 65504 and size < 100 keep fp32`
 struct WeightCondition {
-  Term left, right;
-  lang::Predicate::Op op = lang::Predicate::Op::gt;
+  Predicate where;
   Word type;
 };
 /// `pattern rms_norm(x, eps) { s = Pow(x, 2) | Mul(x, x) … } keep fp32`

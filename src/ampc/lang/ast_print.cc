@@ -184,10 +184,7 @@ class Printer {
     if (!n.action.text.empty()) out_ += " " + n.action.text;
     if (!n.type.text.empty()) out_ += " " + n.type.text;
   }
-  void write(const WeightCondition& n) {
-    out_ += "weight where " + text(n.left) + " " + std::string(spelling(n.op)) + " " + text(n.right) + " keep " +
-            n.type.text;
-  }
+  void write(const WeightCondition& n) { out_ += "weight where " + print(n.where) + " keep " + n.type.text; }
   void write(const GraphPattern& n) {
     if (n.overriding) out_ += "override ";
     out_ += "pattern " + (n.qualifiers.empty() ? "" : text(n.qualifiers) + ": ") + n.name.text;

@@ -48,6 +48,7 @@ void sort_rules(RuleSet& rules) {
   by_text(rules.roles, [&](const RoleRule& r) {
     std::string operands;
     for (const OperandRef& ref : r.operands) operands += print(ref) + ",";
+    for (const std::string& attribute : r.attributes) operands += attribute + ",";
     return std::tuple(r.scope, r.op, r.results, r.action, when(r.when), r.every, operands);
   });
   by_text(rules.facts, [](const FactRule& r) { return std::pair(r.fact, r.op); });
@@ -61,7 +62,8 @@ void sort_rules(RuleSet& rules) {
   by_text(rules.backward, [&](const BackwardRule& r) { return std::pair(pattern(r), r.doc); });
   by_text(rules.io, pattern);
   by_text(rules.weights, [](const WeightRule& r) {
-    return std::tuple(r.scope, r.pattern ? r.pattern->text() : std::string(), r.measure, r.op, r.limit);
+    return std::tuple(r.scope, r.pattern ? r.pattern->text() : std::string(),
+                      r.where ? print(*r.where) : std::string());
   });
 }
 

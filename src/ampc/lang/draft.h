@@ -85,5 +85,6 @@ std::string print(const PatternRule& pattern);
 bool overlap(const When& a, const When& b);
 /// What is left of a without b: other levels, and the same levels in the other type.
 std::vector<When> without(const When& a, const When& b);
+std::string print(const WeightTest& test);
 
 }  // namespace ampc::lang

@@ -149,15 +149,14 @@ class Dumper {
     if (r.every) text += r.operands.empty() ? "*" : "* except ";
     std::vector<std::string> operands;
     for (const OperandRef& ref : r.operands) operands.push_back(lang::print(ref));
+    operands.insert(operands.end(), r.attributes.begin(), r.attributes.end());
     std::sort(operands.begin(), operands.end());
     return text + fmt::format("{} {}", fmt::join(operands, ", "), ast::spelling(r.action));
   }
 
   static std::string weight(const WeightRule& r) {
     if (r.pattern) return "weight " + quoted(*r.pattern) + " keep fp32";
-    constexpr std::string_view measures[] = {"absmax", "underflow", "overflow", "size"};
-    return fmt::format("weight where {} {} {} keep fp32", measures[static_cast<std::size_t>(*r.measure)],
-                       ast::spelling(r.op), r.limit);
+    return "weight where " + lang::print(*r.where) + " keep fp32";
   }
 
   const RuleSet& rules_;
@@ -200,6 +199,18 @@ std::string print(const Predicate& p) {
   std::vector<std::string> parts;
   for (const Predicate& part : p.parts) parts.push_back("(" + print(part) + ")");
   return fmt::format("{}", fmt::join(parts, p.kind == Predicate::Kind::all ? " and " : " or "));
+}
+
+std::string print(const WeightTest& test) {
+  if (test.kind == WeightTest::Kind::compare) {
+    constexpr std::string_view measures[] = {"absmax", "underflow", "overflow", "size"};
+    return fmt::format("{} {} {}", measures[static_cast<std::size_t>(test.measure)], ast::spelling(test.op),
+                       test.limit);
+  }
+  if (test.kind == WeightTest::Kind::none_of) return "not (" + print(test.parts[0]) + ")";
+  std::vector<std::string> parts;
+  for (const WeightTest& part : test.parts) parts.push_back("(" + print(part) + ")");
+  return fmt::format("{}", fmt::join(parts, test.kind == WeightTest::Kind::all ? " and " : " or "));
 }
 
 std::string dump_rules(const RuleSet& rules) { return Dumper(rules).run(); }

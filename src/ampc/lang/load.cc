@@ -64,6 +64,9 @@ class Loader {
         program_.units[index].imports.push_back(*unit);
       }
     }
+    for (std::size_t i = 0; index == 0 && i < options_.more_rules.size(); ++i) {
+      if (const auto unit = also(options_.more_rules[i])) program_.units[index].imports.push_back(*unit);
+    }
     open_.pop_back();
     return index;
   }
@@ -122,6 +125,17 @@ class Loader {
     auto& d = diagnostics_.error(codes::kNoSuchFile, "no rule file '" + target.text + "' is found").at(target.span);
     for (const std::string& path : candidates) d.note("looked for " + path);
     if (const std::string help = near_miss(target.text, candidates); !help.empty()) d.fix(help);
+    return std::nullopt;
+  }
+
+  /// A file that the command line adds. One that the rules import, or are, is there already.
+  std::optional<std::size_t> also(const std::string& path) {
+    if (const auto it = known_.find(identity(path)); it != known_.end()) {
+      return is_open(it->second) ? std::nullopt : std::optional(it->second);
+    }
+    RuleFile file = read_rule_file(path);
+    if (file.ok) return add(path, std::move(file.text));
+    diagnostics_.error(file.code, "the rule file " + file.fault).in(path).fix(file.help);
     return std::nullopt;
   }
 

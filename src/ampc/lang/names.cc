@@ -75,6 +75,15 @@ void Names::define(const ast::Alias& alias) {
       plain.alias = nullptr;
       const auto ref = operand(plain, {std::nullopt, b.formal.text, b.formal.span}, false);
       if (!ref) continue;
+      if (std::any_of(target->parameters.begin(), target->parameters.end(),
+                      [&](const auto& bound) { return bound.second == b.formal.text; })) {
+        diagnostics_
+            .error(codes::kDefinedTwice,
+                   "the operand " + quote(b.formal.text) + " of " + spelling(target->op) + " is bound twice")
+            .at(b.formal.span)
+            .fix("an operand has one parameter");
+        continue;
+      }
       if (!target->parameters.emplace(b.parameter.text, b.formal.text).second) {
         diagnostics_
             .error(codes::kDefinedTwice,

@@ -113,10 +113,49 @@ class PredicateResolver {
       diagnostics_.error(codes::kBadComparison, "this compares two numbers and says nothing of the node").at(p.span);
       return false;
     }
+    if (!sensible(p.left, left->term, p.right, p.op, false) || !sensible(p.right, right->term, p.left, p.op, true)) {
+      return false;
+    }
     result->kind = Predicate::Kind::compare;
     result->op = p.op;
     result->left = std::move(left->term);
     result->right = std::move(right->term);
+    return true;
+  }
+
+  // A comparison of `what` with a number that it never is, or always: `rank(W) == 2.5`, `group > 5%`.
+  bool sensible(const ast::Term& what, const Term& term, const ast::Term& other, Predicate::Op op, bool mirrored) {
+    if (other.kind != ast::Term::Kind::number || what.kind == ast::Term::Kind::number) return true;
+    const double limit = other.number.value;
+    const std::string name = what.kind == ast::Term::Kind::call ? what.name.text + "(" + print(term.operand) +
+                                                                      (what.index ? ", " + what.index->text : "") + ")"
+                                                                : what.name.text;
+    const AttrFormal* attribute =
+        term.kind == Term::Kind::attribute && target_.known() ? Names::attribute(target_, term.name) : nullptr;
+    const bool counts = term.kind == Term::Kind::rank || term.kind == Term::Kind::dim ||
+                        term.kind == Term::Kind::size || term.kind == Term::Kind::opset;
+    const bool whole = counts || (attribute != nullptr && attribute->kind == AttrKind::integer);
+    if (whole && other.number.percent) {
+      diagnostics_.error(codes::kBadNumber, quote(name) + " is no share: a percentage has no meaning for it")
+          .at(other.span);
+      return false;
+    }
+    const bool equality = op == Predicate::Op::eq || op == Predicate::Op::ne;
+    if (whole && equality && limit != std::floor(limit)) {
+      diagnostics_.error(codes::kBadNumber, quote(name) + " is a whole number, never " + other.number.text)
+          .at(other.span);
+      return false;
+    }
+    // `rank(W) < 0` and its like hold nowhere, `rank(W) >= 0` everywhere.
+    const bool below = op == Predicate::Op::lt || op == Predicate::Op::ge;
+    const bool above = op == Predicate::Op::gt || op == Predicate::Op::le;
+    const bool at_zero = mirrored ? above : below;
+    if (counts && (limit < 0 || (limit == 0 && at_zero))) {
+      diagnostics_.error(codes::kBadNumber, quote(name) + " is never below 0: this holds always or never")
+          .at(other.span)
+          .fix("a dimension that nothing tells compares with no number");
+      return false;
+    }
     return true;
   }
 

@@ -143,18 +143,74 @@ void Resolver::statement(const ast::Role& n, const ast::Statement& s, const Cont
       bool complete = true;
       for (const ast::Operand& operand : n.operands.list) {
         if (stands_elsewhere(target, targets, operand, n.results)) continue;
+        if (is_attribute(target, n, operand)) {
+          entry.rule.attributes.push_back(operand.name);
+          continue;
+        }
         auto ref = names_.operand(target, operand, n.results);
         if (!ref || (!n.operands.every && !can_be_float(target, *ref, n.results, operand))) {
           complete = false;
           continue;
         }
+        if (const OperandRef* first = named_already(entry, *ref)) {
+          if (&op == &n.ops.front() && &target == &targets.front()) {
+            diagnostics_
+                .warning(codes::kDuplicate, std::string(n.results ? "the result" : "the operand") + " is named twice")
+                .at(operand.span)
+                .also(first->span, "here as well");
+          }
+          continue;
+        }
         entry.rule.operands.push_back(std::move(*ref));
       }
-      if (!complete || !ok || !holds || (!n.operands.every && entry.rule.operands.empty())) continue;
+      if (complete && entry.rule.except && excepts_all(target, entry.rule)) {
+        diagnostics_
+            .error(codes::kNothingLeft, "every " + std::string(n.results ? "result" : "operand") + " of " +
+                                            spelling(target.op) +
+                                            " that may be fp32 is excepted: the role is about none")
+            .at(n.operands.span);
+        continue;
+      }
+      const bool about_none = !n.operands.every && entry.rule.operands.empty() && entry.rule.attributes.empty();
+      if (!complete || !ok || !holds || about_none) continue;
       entry.rule.when = *holds;
       draft_.roles.push_back(std::move(entry));
     }
   }
+}
+
+// `LayerNormalization arg epsilon keep fp32`: a number in an attribute is an operand that is always known.
+bool Resolver::is_attribute(const Target& target, const ast::Role& n, const ast::Operand& operand) {
+  if (n.results || n.operands.every || n.action != RoleAction::keep_fp32 || operand.position || !target.known()) {
+    return false;
+  }
+  const AttrFormal* attribute = Names::attribute(target, operand.name);
+  return attribute != nullptr && attribute->kind == AttrKind::floating && !Names::formal(target, operand.name, false);
+}
+
+// The operand of the role that this one is too: `arg 1, X`.
+const OperandRef* Resolver::named_already(const RoleEntry& entry, const OperandRef& ref) {
+  const Signature* newest = entry.target.known() ? entry.target.versions.back() : nullptr;
+  for (const OperandRef& other : entry.rule.operands) {
+    if (other.position == ref.position && other.name == ref.name) return &other;
+    if (newest == nullptr) continue;
+    const Formal* a = Names::find_formal(*newest, other, entry.rule.results);
+    if (a != nullptr && !a->variadic && a == Names::find_formal(*newest, ref, entry.rule.results)) return &other;
+  }
+  return nullptr;
+}
+
+bool Resolver::excepts_all(const Target& target, const RoleRule& rule) {
+  if (!target.known()) return false;
+  return std::all_of(target.versions.begin(), target.versions.end(), [&](const Signature* version) {
+    const std::vector<Formal>& formals = rule.results ? version->outputs : version->inputs;
+    return std::all_of(formals.begin(), formals.end(), [&](const Formal& f) {
+      if (f.tensor_only && !f.elems.contains(ElemType::float32)) return true;
+      return std::any_of(rule.operands.begin(), rule.operands.end(), [&](const OperandRef& ref) {
+        return !f.variadic && Names::find_formal(*version, ref, rule.results) == &f;
+      });
+    });
+  });
 }
 
 // An alias for several operators: a parameter may stand for an operand of some of them only.

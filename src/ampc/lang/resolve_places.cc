@@ -69,8 +69,40 @@ void Resolver::statement(const ast::NameRule& n, const ast::Statement& s, const 
 
 void Resolver::statement(const ast::WeightCondition& n, const ast::Statement& s, const Context& context) {
   if (!not_in_level(s, context, "a weight rule")) return;
-  bool ok = is_fp32(n.type);
+  const bool ok = is_fp32(n.type);
+  auto test = weight_test(n.where);
+  if (!ok || !test) return;
   WeightRule rule;
+  rule.where = std::move(*test);
+  rule.scope = context.scope;
+  rule.span = s.span;
+  draft_.rules.weights.push_back(std::move(rule));
+}
+
+std::optional<WeightTest> Resolver::weight_test(const ast::Predicate& p) {
+  using Kind = ast::Predicate::Kind;
+  if (p.kind == Kind::compare) return weight_comparison(p);
+  if (p.kind == Kind::is) {
+    diagnostics_.error(codes::kBadComparison, "a measure of weights is compared with a number").at(p.span);
+    return std::nullopt;
+  }
+  WeightTest result;
+  result.kind = p.kind == Kind::all   ? WeightTest::Kind::all
+                : p.kind == Kind::any ? WeightTest::Kind::any
+                                      : WeightTest::Kind::none_of;
+  bool ok = true;
+  for (const ast::Predicate& part : p.parts) {
+    auto one = weight_test(part);
+    ok = ok && one.has_value();
+    if (one) result.parts.push_back(std::move(*one));
+  }
+  if (!ok) return std::nullopt;
+  return result;
+}
+
+std::optional<WeightTest> Resolver::weight_comparison(const ast::Predicate& n) {
+  bool ok = true;
+  WeightTest test;
   const std::vector<std::string> measures = {"absmax", "underflow", "overflow", "size"};
   const auto known = std::find(measures.begin(), measures.end(), n.left.name.text);
   if (n.left.kind != ast::Term::Kind::name || known == measures.end()) {
@@ -81,17 +113,17 @@ void Resolver::statement(const ast::WeightCondition& n, const ast::Statement& s,
                   .at(n.left.span);
     d.label = did_you_mean(n.left.name.text, measures);
     d.fix("measures are absmax, size, and the shares underflow and overflow: weight where absmax > 65504 keep fp32");
-    return;
+    return std::nullopt;
   }
-  rule.measure = static_cast<WeightRule::Measure>(known - measures.begin());
+  test.measure = static_cast<WeightTest::Measure>(known - measures.begin());
   const bool share = *known == "underflow" || *known == "overflow";
   if (n.right.kind != ast::Term::Kind::number) {
     diagnostics_.error(codes::kBadComparison, quote(*known) + " is compared with a number").at(n.right.span);
-    return;
+    return std::nullopt;
   }
   const ast::Number& number = n.right.number;
-  rule.limit = number.percent ? number.value / 100 : number.value;
-  if (share && (rule.limit < 0 || rule.limit > 1)) {
+  test.limit = number.percent ? number.value / 100 : number.value;
+  if (share && (test.limit < 0 || test.limit > 1)) {
     diagnostics_.error(codes::kBadNumber, quote(*known) + " is a share of a weight's elements, between 0% and 100%")
         .at(number.span)
         .fix(number.percent ? "" : "write " + number.text + "%");
@@ -102,11 +134,9 @@ void Resolver::statement(const ast::WeightCondition& n, const ast::Statement& s,
         .at(number.span);
     ok = false;
   }
-  if (!ok) return;
-  rule.op = n.op;
-  rule.scope = context.scope;
-  rule.span = s.span;
-  draft_.rules.weights.push_back(std::move(rule));
+  if (!ok) return std::nullopt;
+  test.op = n.op;
+  return test;
 }
 
 void Resolver::statement(const ast::Scope& n, const ast::Statement& s, const Context& context) {

@@ -55,6 +55,9 @@ class Resolver {
   void check_lowerable(const Target& target, const ast::Qualifiers& q, Span span);
   void statement(const ast::Fact& n, const ast::Statement& s, const Context& context);
   void statement(const ast::Role& n, const ast::Statement& s, const Context& context);
+  static bool is_attribute(const Target& target, const ast::Role& n, const ast::Operand& operand);
+  static const OperandRef* named_already(const RoleEntry& entry, const OperandRef& ref);
+  static bool excepts_all(const Target& target, const RoleRule& rule);
   // An alias for several operators: a parameter may stand for an operand of some of them only.
   static bool stands_elsewhere(const Target& target, const std::vector<Target>& targets, const ast::Operand& operand,
                                bool results);
@@ -71,6 +74,8 @@ class Resolver {
   // resolve_places.cc
   void statement(const ast::NameRule& n, const ast::Statement& s, const Context& context);
   void statement(const ast::WeightCondition& n, const ast::Statement& s, const Context& context);
+  std::optional<WeightTest> weight_test(const ast::Predicate& p);
+  std::optional<WeightTest> weight_comparison(const ast::Predicate& n);
   void statement(const ast::Scope& n, const ast::Statement& s, const Context& context);
   void statement(const ast::Block& n, const ast::Statement& s, const Context& context);
   // Equal scopes are one, wherever they are written.

@@ -127,6 +127,7 @@ struct RoleRule {
   bool except = false;   // `* except operands`
   bool every = false;    // `*`
   std::vector<OperandRef> operands;
+  std::vector<std::string> attributes;  // keep fp32: numbers that the operator computes with in fp32 in any case
   RoleAction action = RoleAction::keep_fp32;
   When when;
   ScopeId scope = kWholeModel;
@@ -232,13 +233,21 @@ struct GuardRule {
   Span span;
 };
 
-/// `weight "name" keep fp32`, `weight where absmax > 65504 keep fp32`
-struct WeightRule {
+/// What is asked of a weight's values: `absmax > 100 and not size < 64`.
+struct WeightTest {
+  enum class Kind : std::uint8_t { all, any, none_of, compare };
   enum class Measure : std::uint8_t { absmax, underflow, overflow, size };  // underflow, overflow: fractions 0…1
-  std::optional<NamePattern> pattern;
-  std::optional<Measure> measure;
+  Kind kind = Kind::compare;
+  std::vector<WeightTest> parts;  // all (and), any (or), none_of (not)
+  Measure measure = Measure::absmax;
   Predicate::Op op = Predicate::Op::gt;
   double limit = 0;
+};
+
+/// `weight "name" keep fp32`, `weight where absmax > 65504 keep fp32`
+struct WeightRule {
+  std::optional<NamePattern> pattern;
+  std::optional<WeightTest> where;
   ScopeId scope = kWholeModel;
   Span span;
 };
@@ -331,6 +340,7 @@ struct RuleSet {
 struct CompileOptions {
   std::vector<std::string> import_dirs;  // -I, in order
   std::string installed_rules;           // last place to look
+  std::vector<std::string> more_rules;   // files that the root is taken to import as well: `--target`
   /// Domains that the model uses, for `import … for`; may wait for the model. Without it every import counts.
   std::function<std::set<std::string>()> model_domains = nullptr;
 };

@@ -186,6 +186,7 @@ class Settler {
         result.insert("*");
       }
     }
+    for (const std::string& attribute : entry.rule.attributes) result.insert("@" + attribute);
     for (const OperandRef& ref : entry.rule.operands) {
       if (entry.rule.every) {
         result.erase(id(ref));
@@ -198,7 +199,12 @@ class Settler {
 
   static RoleEntry narrowed(RoleEntry entry, const std::set<std::string>& operands) {
     std::vector<OperandRef> refs;
+    entry.rule.attributes.clear();
     for (const std::string& name : operands) {
+      if (name.starts_with('@')) {
+        entry.rule.attributes.push_back(name.substr(1));
+        continue;
+      }
       OperandRef ref{-1, name, entry.rule.span};
       if (name.starts_with('#')) ref = {std::stoi(name.substr(1)), {}, entry.rule.span};
       refs.push_back(std::move(ref));

@@ -235,7 +235,7 @@ class Builder : private Words {
 
   Node weight(P::WeightRuleContext* t) {
     if (t->WHERE() == nullptr) return name_rule(ast::NameRule::Kind::weight, t->pattern(), t->KEEP(), t->word());
-    return ast::WeightCondition{term(t->term(0)), term(t->term(1)), comparison(t->comparator()), word(t->word())};
+    return ast::WeightCondition{predicate(t->predicate()), word(t->word())};
   }
 
   ast::Block block(P::BlockContext* t) {

@@ -111,10 +111,21 @@ class Builder {
     }
   }
 
+  /// Where it is read it is a tensor like any other: the elements that it stores may be cast, its indices stay.
   void add_sparse(BlockId b, onnx::SparseTensorProto& s) {
     const ValueId v = add_value(b, s.values().name(), ValueKind::initializer);
-    m_.values[v].tensor = false;
-    m_.values[v].rank = s.dims_size();
+    define_sparse(m_.values[v], s);
+    if (const std::string fault = tensors::fault_of(m_, s.values()); !fault.empty()) {
+      diagnostics_.error(codes::kBadTensor, fmt::format("sparse initializer '{}' {}", s.values().name(), fault))
+          .in(in_block(b));
+    }
+  }
+
+  static void define_sparse(Value& value, onnx::SparseTensorProto& s) {
+    value.weight = s.mutable_values();
+    value.sparse = &s;
+    value.type = static_cast<ElemType>(s.values().data_type());
+    value.rank = s.dims_size();
   }
 
   void duplicate(BlockId b, std::string_view name, std::string_view what) {
@@ -179,11 +190,14 @@ class Builder {
       define_constant(id);
   }
 
-  /// A Constant's value as a tensor, in whichever attribute it stands; strings and sparse tensors are left to
-  /// inference.
+  /// A Constant's value as a tensor, in whichever attribute it stands; strings are left to inference.
   void define_constant(NodeId id) {
     const ValueId v = m_.results[m_.nodes[id].result_begin];
     if (v == kNone) return;
+    if (auto* a = m_.attribute(id, "sparse_value"); a != nullptr && a->has_sparse_tensor()) {
+      define_sparse(m_.values[v], *a->mutable_sparse_tensor());
+      return;
+    }
     onnx::TensorProto* t = nullptr;
     if (auto* a = m_.attribute(id, "value"); a != nullptr && a->has_t()) {
       t = a->mutable_t();

@@ -33,6 +33,7 @@ class FunctionProto;
 class GraphProto;
 class ModelProto;
 class NodeProto;
+class SparseTensorProto;
 class TensorProto;
 class TypeProto;
 }  // namespace onnx
@@ -62,9 +63,10 @@ struct Value {
   bool tensor = true;        // may be a dense tensor
   bool graph_input = false;  // an initializer that is listed as an input too
   bool block_output = false;
-  std::int32_t rank = -1;                     // -1 where nothing tells
-  onnx::TensorProto* weight = nullptr;        // the initializer's tensor; also of a Constant node's result
-  const onnx::TypeProto* declared = nullptr;  // from an input, an output or value_info
+  std::int32_t rank = -1;                           // -1 where nothing tells
+  onnx::TensorProto* weight = nullptr;              // the initializer's tensor; also of a Constant node's result
+  const onnx::SparseTensorProto* sparse = nullptr;  // whose elements `weight` holds; its shape and indices stay
+  const onnx::TypeProto* declared = nullptr;        // from an input, an output or value_info
 };
 
 struct Node {

@@ -8,6 +8,7 @@
 
 #include "ampc/model/onnx_registry.h"
 #include "ampc/model/storage.h"
+#include "ampc/model/tensors.h"
 
 namespace ampc {
 namespace {
@@ -30,13 +31,13 @@ class Context final : public onnx::InferenceContext {
         if (v.weight != nullptr) {
           auto* shape = inputs_[i].mutable_tensor_type()->mutable_shape();
           shape->clear_dim();
-          for (const auto d : v.weight->dims()) shape->add_dim()->set_dim_value(d);
+          for (const auto d : tensors::dims_of(v)) shape->add_dim()->set_dim_value(d);
         }
       }
       // An operand of unknown type gets an empty type: some inference functions read through the pointer unasked.
       given_[i] = true;
       // A weight whose bytes were left in the file is no shape or axis that an inference function would look at.
-      if (v.weight != nullptr && !wire::marker_index(v.weight->raw_data())) data_[i] = v.weight;
+      if (v.weight != nullptr && v.sparse == nullptr && !wire::marker_index(v.weight->raw_data())) data_[i] = v.weight;
     }
     outputs_.resize(static_cast<std::size_t>(proto.output_size()));
   }

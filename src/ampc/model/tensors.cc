@@ -54,6 +54,11 @@ std::optional<std::uint64_t> element_count(const onnx::TensorProto& t) {
   return count;
 }
 
+std::span<const std::int64_t> dims_of(const Value& v) {
+  const auto& dims = v.sparse != nullptr ? v.sparse->dims() : v.weight->dims();
+  return {dims.data(), static_cast<std::size_t>(dims.size())};
+}
+
 wire::Bytes bytes_of(const Model& m, const onnx::TensorProto& t) {
   if (t.has_raw_data()) {
     const std::string& raw = t.raw_data();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "ampc/model/model.h"
@@ -12,6 +13,9 @@ namespace ampc::tensors {
 
 /// Product of the dimensions; nothing on a negative one or past 2^63.
 std::optional<std::uint64_t> element_count(const onnx::TensorProto& t);
+
+/// Dimensions of a value that is a weight; of a sparse one those of the whole tensor.
+std::span<const std::int64_t> dims_of(const Value& v);
 
 /// The elements as the machine lays them out (little-endian), from raw_data, the mapped file or the field of the type.
 /// Empty where the form is none of these (strings, 16-bit values in int32_data).

@@ -51,7 +51,9 @@ class Classifier {
     Decision d;
     const Options& options = c_.rules.options(n);
     d.low = options.dtype;
-    if (leave(n, d) || by_fact(n, d, options)) return d;
+    const lang::OpRule* unsupported = unsupported_rule(n, options);
+    d.no_kernel = unsupported != nullptr;
+    if (leave(n, d) || by_fact(n, d, options, unsupported)) return d;
     by_rule(n, d, options);
     Span kept;
     d.vars &= ~kept_vars(n, options, &kept);
@@ -135,7 +137,7 @@ class Classifier {
   }
 
   /// R12.1 (rules), R12.2, R7.
-  bool by_fact(NodeId n, Decision& d, const Options& o) const {
+  bool by_fact(NodeId n, Decision& d, const Options& o, const lang::OpRule* unsupported) const {
     const OpId op = m_.nodes[n].op;
     if (left_by_rule(n, d)) return true;
     if (c_.rules.rules().levels[o.level].off)
@@ -152,12 +154,14 @@ class Classifier {
     });
     d.vars = bound & admits_[op].of(d.low);
     if (d.vars == 0) return end(d, Choice::fp32, Reason::unsupported_schema);
-    for (const auto* r : c_.rules.op_rules(op)) {
-      if (r->verdict == lang::Verdict::unsupported && applies(*r, n, o)) {
-        return end(d, Choice::fp32, Reason::unsupported_rule, r->span);
-      }
+    return unsupported != nullptr && end(d, Choice::fp32, Reason::unsupported_rule, unsupported->span);
+  }
+
+  const lang::OpRule* unsupported_rule(NodeId n, const Options& o) const {
+    for (const auto* r : c_.rules.op_rules(m_.nodes[n].op)) {
+      if (r->verdict == lang::Verdict::unsupported && applies(*r, n, o)) return r;
     }
-    return false;
+    return nullptr;
   }
 
   /// Calls `f(is_result, slot, var)` for every fp32 operand and result.

@@ -51,6 +51,8 @@ std::string_view reason_text(Reason r) {
       return "reads a weight that the low type cannot hold";
     case Reason::underflow:
       return "reads a small constant that would vanish or be subnormal";
+    case Reason::attribute:
+      return "computes with an attribute that would vanish";
     case Reason::range_operand:
       return "reads what is computed from a value that the low type cannot hold";
     case Reason::exact_operand:
@@ -123,7 +125,7 @@ Access operand_access(const Model& m, const Plan& plan, NodeId n, std::size_t sl
   const Decision& d = plan.nodes[n];
   const ValueId v = m.operands_of(n)[slot];
   if (op.is_cast) return {m.values[v].type, true};
-  if (m.values[v].type == ElemType::float32 && takes_as_it_comes(op, slot)) {
+  if (m.values[v].type == ElemType::float32 && takes_as_it_comes(op, slot) && !d.no_kernel) {
     const ElemType home = plan.home.empty() ? d.low : plan.home[v];
     if (op.signature->input(slot)->elems.contains(home)) return {ElemType::float32, true};
     return {ElemType::float32, false};

@@ -45,6 +45,7 @@ enum class Reason : std::uint8_t {
   kept_operand,        // R8: computes a kept operand from a weight alone
   overflow,            // R25: reads a weight that low cannot hold
   underflow,           // R25
+  attribute,           // R25: computes with an attribute that would vanish
   range_operand,       // R25: reads a value computed from such a weight
   exact_operand,       // R33: on the way to a scale, a size, a shape
   shape_arithmetic,    // R33
@@ -86,6 +87,7 @@ struct Decision {
   bool cut = false;                  // … unless it is decided together with all others (R16)
   bool listed_allow = false;         // its operator is on an allow list, whatever was decided
   Span allowed_by;                   // … and the statement that says so
+  bool no_kernel = false;            // an `unsupported` rule holds, whatever was decided
   std::uint32_t vars = 0;            // type variables of the schema that become low with the node, a bit each
   ValueId value = kNone;             // the operand that decided, where one did
   Span rule;                         // the statement that decided, where one did

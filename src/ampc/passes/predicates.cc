@@ -66,8 +66,9 @@ std::optional<double> dimension(const Model& m, ValueId v, double at) {
   };
   const Value& value = m.values[v];
   if (value.weight != nullptr) {
-    return pick(value.weight->dims_size(),
-                [&](int i) -> std::optional<double> { return static_cast<double>(value.weight->dims(i)); });
+    const auto dims = tensors::dims_of(value);
+    return pick(static_cast<int>(dims.size()),
+                [&](int i) -> std::optional<double> { return static_cast<double>(dims[static_cast<std::size_t>(i)]); });
   }
   if (value.declared == nullptr || !value.declared->tensor_type().has_shape()) return std::nullopt;
   const auto& shape = value.declared->tensor_type().shape();
@@ -188,5 +189,27 @@ std::optional<bool> truth(const Predicate& p, const Model& m, NodeId n) {
 }  // namespace
 
 bool holds(const Predicate& p, const Model& m, NodeId n) { return truth(p, m, n) == true; }
+
+bool holds(const lang::WeightTest& test, const weights::Stats& stats) {
+  using Kind = lang::WeightTest::Kind;
+  using Measure = lang::WeightTest::Measure;
+  const auto part_holds = [&](const lang::WeightTest& part) { return holds(part, stats); };
+  switch (test.kind) {
+    case Kind::all:
+      return std::all_of(test.parts.begin(), test.parts.end(), part_holds);
+    case Kind::any:
+      return std::any_of(test.parts.begin(), test.parts.end(), part_holds);
+    case Kind::none_of:
+      return std::none_of(test.parts.begin(), test.parts.end(), part_holds);
+    case Kind::compare:
+      break;
+  }
+  const double count = std::max<double>(1, static_cast<double>(stats.count));
+  const double value = test.measure == Measure::absmax      ? stats.absmax
+                       : test.measure == Measure::underflow ? static_cast<double>(stats.underflow) / count
+                       : test.measure == Measure::overflow  ? static_cast<double>(stats.overflow) / count
+                                                            : static_cast<double>(stats.count);
+  return compare(value, test.limit, test.op);
+}
 
 }  // namespace ampc

@@ -24,6 +24,7 @@ constexpr std::uint64_t kSmall = 64;           // elements: a scalar, an epsilon
 constexpr std::uint64_t kWorthALook = 65536;   // elements of a weight that only fp32 nodes read
 constexpr double kNoBound = 1e30;              // a bound like ±3.4e38 stands for none; one of 1e5 may be meant
 constexpr double kLostFraction = 0.01;         // R25: off by more than this is lost
+constexpr double kMuchLost = 0.01;             // of a large weight's elements: told where more become zero
 constexpr double kInsignificant = 1.0 / 2048;  // below this part of the tensor's largest, an element is noise in fp16
 
 double widen(float source, ElemType low) {
@@ -139,30 +140,7 @@ class Ranges {
       if (std::none_of(readers.begin(), readers.end(),
                        [&](const Reader& at) { return c_.rules.scope_depth(r.scope, at.node) >= 0; }))
         continue;
-      if (!r.measure) return &r;
-      const double count = std::max<double>(1, static_cast<double>(s.count));
-      double x = 0;
-      switch (*r.measure) {
-        case lang::WeightRule::Measure::absmax:
-          x = s.absmax;
-          break;
-        case lang::WeightRule::Measure::underflow:
-          x = static_cast<double>(s.underflow) / count;
-          break;
-        case lang::WeightRule::Measure::overflow:
-          x = static_cast<double>(s.overflow) / count;
-          break;
-        case lang::WeightRule::Measure::size:
-          x = static_cast<double>(s.count);
-          break;
-      }
-      const bool hit = r.op == lang::Predicate::Op::gt   ? x > r.limit
-                       : r.op == lang::Predicate::Op::ge ? x >= r.limit
-                       : r.op == lang::Predicate::Op::lt ? x < r.limit
-                       : r.op == lang::Predicate::Op::le ? x <= r.limit
-                       : r.op == lang::Predicate::Op::eq ? x == r.limit
-                                                         : x != r.limit;
-      if (hit) return &r;
+      if (!r.where || holds(*r.where, s)) return &r;
     }
     return nullptr;
   }
@@ -198,6 +176,7 @@ class Ranges {
     const bool too_large = measured.overflow && !plan.clamp && policy == lang::Overflow::keep;
     if (keep || too_large || vanishes) c_.plan.kept[v] = 1;
     if (keep) hold_readers(candidate, reason, rule);
+    if (candidate.wanted && !keep) report_underflow(candidate, measured.stats);
     // A bound that only limits makes nothing large; nor does a value that was clamped.
     if (measured.huge && !plan.clamp && policy == lang::Overflow::keep) odd_[v] = 1;
     if (candidate.wanted) c_.plan.weights.push_back(plan);
@@ -252,6 +231,17 @@ class Ranges {
         return false;
     }
     return true;
+  }
+
+  /// Of a large weight some elements are noise; many of them are told.
+  void report_underflow(const Candidate& candidate, const weights::Stats& s) const {
+    if (s.count <= kSmall || c_.rules.settings().underflow == lang::Underflow::flush) return;
+    if (static_cast<double>(s.underflow) <= kMuchLost * static_cast<double>(s.count)) return;
+    c_.diagnostics
+        .warning(codes::kUnderflow, fmt::format("{} of the {} elements of '{}' become zero in {}", s.underflow, s.count,
+                                                m_.values[candidate.value].name, short_name(candidate.low)))
+        .in(m_.path)
+        .fix("`weight where underflow > 1% keep fp32` keeps it, `underflow flush` says that it is meant");
   }
 
   void hold_readers(const Candidate& candidate, Reason reason, const lang::WeightRule* rule) {
@@ -321,15 +311,29 @@ class Ranges {
     }
   }
 
-  /// Floats in attributes: an epsilon of 1e-12 is nothing in fp16. An operator with a stash_type computes in that type.
+  /// Whether a role says that the operator computes with this attribute in fp32 in any case.
+  bool held(NodeId n, const std::string& attribute) const {
+    const Options& o = c_.rules.options(n);
+    for (const BoundRole& role : c_.rules.operand_roles(m_.nodes[n].op)) {
+      const auto& names = role.rule->attributes;
+      if (std::find(names.begin(), names.end(), attribute) != names.end() && role.rule->when.holds(o.level, o.dtype) &&
+          c_.rules.scope_depth(role.rule->scope, n) >= 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Floats in attributes: an epsilon of 1e-12 is nothing in fp16.
   void attributes() {
+    if (c_.rules.settings().underflow == lang::Underflow::flush) return;
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
       Decision& d = c_.plan.nodes[n];
       if (d.choice != Choice::low && d.choice != Choice::open) continue;
       for (const auto& a : m_.nodes[n].proto->attribute()) {
         if (a.type() != onnx::AttributeProto::FLOAT || a.f() == 0 || widen(a.f(), d.low) != 0) continue;
-        if (m_.op_of(n).signature->attribute("stash_type") != nullptr) continue;
-        overrule(d, Reason::underflow, kNone);
+        if (held(n, a.name())) continue;
+        overrule(d, Reason::attribute, kNone);
       }
     }
   }

@@ -8,6 +8,7 @@
 
 #include "ampc/lang/rule_set.h"
 #include "ampc/model/model.h"
+#include "ampc/weights/caster.h"
 
 namespace ampc {
 
@@ -94,6 +95,8 @@ class RuleIndex {
 
 /// Whether the predicate of a rule holds at a node.
 bool holds(const lang::Predicate& p, const Model& m, NodeId n);
+/// Whether a weight's values are as a rule asks.
+bool holds(const lang::WeightTest& test, const weights::Stats& stats);
 
 /// The position of an operand or a result that a rule names, at the model's version of the operator; -1 where it has
 /// none.

@@ -66,7 +66,7 @@ class Settler {
           if (match != kNone && reader.match == match) continue;
           read = true;
           low |= reader.choice == Choice::low && operand_lowers(m_, reader, r.node, r.slot);
-          low |= m_.op_of(r.node).is_cast || takes_as_it_comes(m_.op_of(r.node), r.slot);
+          low |= m_.op_of(r.node).is_cast || (takes_as_it_comes(m_.op_of(r.node), r.slot) && !reader.no_kernel);
         }
       }
     }

@@ -43,7 +43,8 @@ class Typer {
         output_types_.emplace(m_.blocks[b].outputs[i], interface_.output_type(b, i));
     }
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
-      if (c_.plan.nodes[n].reason == Reason::attribute_type && c_.rules.settings().rewrite_creators.value_or(true))
+      if (c_.plan.nodes[n].reason == Reason::attribute_type && !c_.plan.nodes[n].no_kernel &&
+          c_.rules.settings().rewrite_creators.value_or(true))
         creator(n);
     }
     if (c_.plan.any_low) weights();
@@ -243,7 +244,8 @@ class Typer {
       case lang::Shared::low:
         return Storage::low;
       case lang::Shared::both:
-        return m_.values[v].kind == ValueKind::initializer ? Storage::both : Storage::as_is;
+        return m_.values[v].kind == ValueKind::initializer && m_.values[v].sparse == nullptr ? Storage::both
+                                                                                             : Storage::as_is;
     }
     return Storage::as_is;
   }

@@ -8,6 +8,7 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/passes/access.h"
 #include "ampc/passes/match.h"
 #include "ampc/passes/passes.h"
 
@@ -38,6 +39,12 @@ class Unused {
     patterns();
     for (const auto& r : rules.weights) {
       if (r.pattern) by_value(*r.pattern, r.span, "weight", false);
+    }
+    for (const auto& r : rules.tensors) {
+      if (r.store) store(r);
+    }
+    for (const auto& r : rules.roles) {
+      if (r.action == lang::RoleAction::store_fp32 && r.span.file == kRootFile) store(r);
     }
   }
 
@@ -121,6 +128,39 @@ class Unused {
     near(c_.diagnostics.warning(codes::kUnusedRule, fmt::format("this {} rule matches nothing in the model", what))
              .at(span),
          p, names);
+  }
+
+  /// Only weights are stored.
+  void store(const lang::TensorRule& r) {
+    bool matched = false;
+    for (const Value& v : m_.values) {
+      if (!r.pattern.matches(v.name)) continue;
+      matched = true;
+      if (is_weight(v)) return;
+    }
+    if (matched) stores_nothing(r.span, "nothing that this names is a weight");
+  }
+
+  void store(const lang::RoleRule& r) {
+    bool read = false;
+    for (NodeId n = 0; n < m_.nodes.size(); ++n) {
+      for (const BoundRole& role : c_.rules.operand_roles(m_.nodes[n].op)) {
+        if (role.rule != &r) continue;
+        const auto operands = m_.operands_of(n);
+        for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+          if (operands[slot] == kNone || !role.has(slot)) continue;
+          read = true;
+          if (is_weight(m_.values[operands[slot]])) return;
+        }
+      }
+    }
+    if (read) stores_nothing(r.span, "no node reads a weight there");
+  }
+
+  void stores_nothing(const Span& span, std::string_view why) {
+    c_.diagnostics.warning(codes::kNoEffect, fmt::format("'store fp32' has no effect: {}", why))
+        .at(span)
+        .fix("'keep fp32' keeps what is computed in fp32");
   }
 
   std::vector<std::string_view> node_names() const {
