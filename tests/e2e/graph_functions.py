@@ -6,8 +6,9 @@ FUNCTIONS_SINCE, OVERLOADS_SINCE = 8, 10  # IR versions
 
 
 def functions(opset, ir):
-    """Bodies without types: with a constant, with an attribute of the caller's, one that calls another, one of another
-    domain that does so in a graph of its own; and, from IR version 10 on, two that differ in their overload alone."""
+    """Bodies without types: with a constant, with an attribute of the caller's, one that calls another, and of another
+    domain one that does so in a branch, one in a loop that has an operand which it does not read. From IR version 10 on
+    there are two that differ in their overload alone."""
     if ir < FUNCTIONS_SINCE:
         return []
     imports = [helper.make_opsetid("", opset), helper.make_opsetid("local", 1), helper.make_opsetid("com.acme.nn", 1)]
@@ -38,7 +39,17 @@ def functions(opset, ir):
     gate = function("com.acme.nn", "Gate", ["x"], ["y"], [
         half, helper.make_node("ReduceMax", ["x"], ["largest"], keepdims=0),
         helper.make_node("Greater", ["largest", "half"], ["positive"]), choose])
-    found = [squash, blend, scale, gate]
+    def declared(**types):
+        return [helper.make_tensor_value_info(name, elem, None) for name, elem in types.items()]
+
+    turn = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Blend", ["s", "x"], ["next", ""], domain="local")],
+        "turn", declared(i=TensorProto.INT64, go=TensorProto.BOOL, s=TensorProto.FLOAT),
+        declared(on=TensorProto.BOOL, next=TensorProto.FLOAT))
+    repeat = function("com.acme.nn", "Repeat", ["x", "unread"], ["y"], [
+        helper.make_node("Constant", [], ["turns"], value_int=2),
+        helper.make_node("Loop", ["turns", "", "x"], ["y"], body=turn)])
+    found = [squash, blend, scale, gate, repeat]
     if ir >= OVERLOADS_SINCE:
         found += [function("local", "Bend", ["x"], ["y"], [helper.make_node(op, ["x"], ["y"])], overload=overload)
                   for op, overload in (("Relu", ""), ("Exp", "steep"))]

@@ -40,7 +40,7 @@ class Maker(Bodies):
         self.ir = max(rng.randint(4, MAX_IR), helper.find_min_ir_version_for([helper.make_opsetid("", self.opset)]))
         self.budget = nodes
         self.with_ml = rng.random() < 0.15
-        self.functions = graph_functions.functions(self.opset, self.ir) if rng.random() < 0.2 else []
+        self.functions = graph_functions.functions(self.opset, self.ir) if rng.random() < 0.25 else []
         self.used = set()
 
     # --- values ------------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class Maker(Bodies):
     def step(self, scope):
         kinds = [(self.if_node, 7), (self.loop_node, 6), (self.scan_node, 4), (self.sequence_map, 2)] if scope.depth < 3 else []
         kinds += [(self.cast, 8), (self.any_constant, 5), (self.sparse_weight, 1), (self.custom, 3), (self.common, 40), (self.anything, 34)]
-        kinds += [(self.call, 10)] if self.functions else []
+        kinds += [(self.call, 20)] if self.functions else []
         (kind,) = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])
         # What a rejected draw left in the graph (constants) stays: unused values are legal.
         kind(scope)
@@ -215,7 +215,8 @@ class Maker(Bodies):
         """A call of one of the model's own functions."""
         function = self.rng.choice(self.functions)
         shape = self.rng.choice([hints.BASE, [4, 4]])
-        operands = [self.pick(scope, "tensor(float)", shape).name for _ in function.input]
+        text = "tensor(float)" if self.rng.random() < 0.8 else "tensor(float16)"
+        operands = [self.pick(scope, text, shape).name for _ in function.input]
         node = self.node(function.name, operands, scope, len(function.output), function.domain)
         if function.overload:
             node.overload = function.overload

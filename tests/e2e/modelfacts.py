@@ -30,10 +30,11 @@ def attribute(node, name):
 
 
 def casts(model):
-    """Number of casts; casts that repeat another of the same graph; values that a low-and-back pair goes through."""
+    """Number of casts; casts that repeat another of the same graph; values that a low-and-back pair goes through. Functions
+    count as graphs."""
     count = duplicates = 0
     round_trips = set()
-    for graph in graphs(model.graph):
+    for graph in (g for top in [model.graph, *model.functions] for g in graphs(top)):
         targets = {}  # result of a cast -> its type
         seen = set()
         nodes = [(n, attribute(n, "to").i) for n in graph.node if n.op_type == "Cast" and n.domain in ("", "ai.onnx")]

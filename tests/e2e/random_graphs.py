@@ -43,7 +43,7 @@ def expect(holds, text):
 
 
 class Refused(Exception):
-    """A setting of the drawn rules makes an error of what the model has."""
+    """The drawn rules make an error of what the model has."""
 
 
 def compiled(compiler, model, out, mode, more, rules=None):
@@ -64,7 +64,8 @@ class Rules:
         path.write_text(text)
         self.kinds = [s.kind for s in statements]
         self.once = any(s.once for s in statements)
-        self.may_refuse = any(s.may_refuse for s in statements)
+        # Two scopes may hold at one node and say different things of it.
+        self.may_refuse = any(s.may_refuse for s in statements) or sum(k in ("scope", "block") for k in self.kinds) > 1
 
     def __str__(self):
         return str(self.path)

@@ -69,7 +69,8 @@ class RuleMaker:
 
     def qualifiers(self):
         levels = ["O1", "O2", "OD"] + [LEVEL] * self.has_level
-        return self.rng.choice(["", "", self.rng.choice(levels), "fp16", "bf16", f"{self.rng.choice(levels)} bf16", "O1, O2 fp16"])
+        level = self.rng.choice(levels)
+        return self.rng.choice(["", "", level, "fp16", "bf16", f"{level} bf16", "O1, O2 fp16"])
 
     def condition(self, node, depth=0):
         kind = self.rng.random()
@@ -82,10 +83,13 @@ class RuleMaker:
             return f"opset {comparator} {self.rng.choice(['13', '17', '20'])}"
         operands = [i.name for i in schema.inputs]
         a, b = self.rng.choice(operands), self.rng.choice(operands)
-        numeric = [n for n, at in schema.attributes.items() if at.type in (defs.OpSchema.AttrType.INT, defs.OpSchema.AttrType.FLOAT)]
+        kinds = defs.OpSchema.AttrType
+        numeric = [name for name, at in schema.attributes.items() if at.type in (kinds.INT, kinds.FLOAT)]
         forms = [f"{a} is {self.rng.choice(['', 'not '])}{self.rng.choice(['weight', 'constant', 'given'])}",
-                 f"rank({a}) {comparator} {self.rng.choice(_NUMBERS[:4])}", f"dim({a}, {self.rng.choice(['0', '-1'])}) {comparator} 3",
-                 f"size({a}) {comparator} {self.rng.choice(_NUMBERS)}", f"type({a}) {self.rng.choice(['==', '!='])} {self.rng.choice(['fp32', 'fp16'])}"]
+                 f"rank({a}) {comparator} {self.rng.choice(_NUMBERS[:4])}",
+                 f"dim({a}, {self.rng.choice(['0', '-1'])}) {comparator} 3",
+                 f"size({a}) {comparator} {self.rng.choice(_NUMBERS)}",
+                 f"type({a}) {self.rng.choice(['==', '!='])} {self.rng.choice(['fp32', 'fp16'])}"]
         forms += [f"{a} {self.rng.choice(['==', '!='])} {b}"] if a != b else []
         forms += [f"{self.rng.choice(numeric)} {comparator} {self.rng.choice(_NUMBERS)}"] if numeric else []
         return self.rng.choice(forms)
@@ -111,7 +115,8 @@ class RuleMaker:
         action = self.rng.choice(["keep fp32", "keep fp32", "exact from integers"] if results else
                                  ["keep fp32", "store fp32", "exact", "exact from integers", "saturate", "factor"])
         qualifiers = self.qualifiers()
-        text = f"{self.spelt(node)} {qualifiers + ': ' if qualifiers else ''}{'result' if results else 'arg'} {operand} {action}"
+        side = "result" if results else "arg"
+        text = f"{self.spelt(node)} {qualifiers + ': ' if qualifiers else ''}{side} {operand} {action}"
         return Statement(f"role {action}", [text, f"override {text}"])
 
     def setting(self):
@@ -143,9 +148,10 @@ class RuleMaker:
     def extern(self):
         """Of the one operator without schema whose operands graph_maker draws to fit."""
         types = self.rng.choice(["fp32, fp16", "fp32, bf16", "fp32, fp16, bf16", "fp32, fp16, fp64"])
-        x, w, more = self.rng.choice([("T", "T", ""), ("T", "U", f" and U in {self.rng.choice(['fp32, fp16', 'fp32, bf16'])}"),
-                                      ("fp32", "T", ""), ("T", "fp32", "")])
-        text = f"extern {WARP}(x: {x}, w?: {w}, more...: each E) -> (y: {x}, index?: int64) where T in {types}{more} and E in any"
+        other = f" and U in {self.rng.choice(['fp32, fp16', 'fp32, bf16'])}"
+        x, w, more = self.rng.choice([("T", "T", ""), ("T", "U", other), ("fp32", "T", ""), ("T", "fp32", "")])
+        text = (f"extern {WARP}(x: {x}, w?: {w}, more...: each E) -> (y: {x}, index?: int64) "
+                f"where T in {types}{more} and E in any")
         return Statement("extern", [f"{text}\n{self.rng.choice(['allow', 'deny', 'follow'])} {WARP}"])
 
     def tensor(self):
@@ -167,7 +173,8 @@ class RuleMaker:
     def body(self):
         parts = [self.rng.choice([self.operator_list, self.role, self.node, self.tensor, self.weight])().texts[0]
                  for _ in range(self.rng.randint(1, 2))]
-        parts += [self.rng.choice([f"level {self.rng.choice(['O0', 'O1', 'O2', 'OD'])}", "promote on", "dtype bf16", "dtype fp16"])]
+        level = f"level {self.rng.choice(['O0', 'O1', 'O2', 'OD'])}"
+        parts += [self.rng.choice([level, "promote on", "dtype bf16", "dtype fp16"])]
         return "{\n  " + "\n  ".join(parts) + "\n}"
 
     def scope(self):
@@ -191,9 +198,9 @@ class RuleMaker:
 
     def draw(self):
         kinds = [(self.extern, 4)] if any(n.op_type == "Warp" for n in self.nodes) else []
-        kinds += [(self.operator_list, 10), (self.role, 5), (self.setting, 3), (self.level, 1), (self.bounded, 1), (self.alias, 1),
-                 (self.tensor, 2), (self.node, 3), (self.guard, 1), (self.weight, 2), (self.io, 2), (self.scope, 3), (self.block, 1),
-                  (self.training, 2)]
+        kinds += [(self.operator_list, 10), (self.role, 5), (self.setting, 3), (self.level, 1), (self.bounded, 1),
+                  (self.alias, 1), (self.tensor, 2), (self.node, 3), (self.guard, 1), (self.weight, 2), (self.io, 2),
+                  (self.scope, 3), (self.block, 1), (self.training, 2)]
         (kind,) = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])
         return kind()
 

@@ -1,11 +1,11 @@
 #include "ampc/emit/rewrite.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "onnx/onnx_pb.h"
 
+#include "ampc/model/default_domain.h"
 #include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
 
@@ -224,8 +224,17 @@ class Rewriter {
     const auto results = m_.results_of(n);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i] == kNone || plan_.home_name[results[i]].empty()) continue;
-      proto.set_output(static_cast<int>(i), plan_.home_name[results[i]]);
+      set_output(proto, static_cast<int>(i), plan_.home_name[results[i]]);
     }
+  }
+
+  /// The model's tables point to the old name, which stays where it is, in the arena.
+  static void set_output(onnx::NodeProto& proto, int at, const std::string& name) {
+    auto* list = proto.mutable_output();
+    std::string* old = nullptr;
+    list->UnsafeArenaExtractSubrange(at, 1, &old);
+    list->Add(std::string(name));
+    for (int i = list->size() - 1; i > at; --i) list->SwapElements(i, i - 1);
   }
 
   /// R18: Cast belongs to the default domain, which a model of other domains alone need not import.
@@ -233,11 +242,8 @@ class Rewriter {
     for (const auto& i : m_.proto->opset_import()) {
       if (i.domain().empty() || i.domain() == "ai.onnx") return;
     }
-    // The newest opset that went with each IR version (onnx's versioning table), 3 first.
-    static constexpr std::array<int, 11> kOpsets{8, 9, 10, 11, 14, 18, 20, 22, 23, 25, 26};
-    const auto ir =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(m_.proto->ir_version() - 3, 0, kOpsets.size() - 1));
-    m_.proto->add_opset_import()->set_version(kOpsets[ir]);
+    const int version = default_opset(m_);
+    m_.proto->add_opset_import()->set_version(version);
   }
 
   Model& m_;

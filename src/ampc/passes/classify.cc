@@ -10,6 +10,7 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/model/declared.h"
+#include "ampc/model/default_domain.h"
 #include "ampc/passes/access.h"
 #include "ampc/passes/passes.h"
 
@@ -45,6 +46,12 @@ class Classifier {
  public:
   explicit Classifier(const PassContext& c) : c_(c), m_(c.model) {
     for (const Op& op : m_.ops) admits_.push_back(admits_of(op));
+    // What no cast leads to, no node can take.
+    const bool fp16 = has_casts(m_, ElemType::float16), bf16 = has_casts(m_, ElemType::bfloat16);
+    for (Admits& a : admits_) {
+      if (!fp16) a.fp16 = 0;
+      if (!bf16) a.bf16 = 0;
+    }
   }
 
   Decision decide(NodeId n) const {

@@ -1,6 +1,7 @@
 // R19, R22: in which type inputs and outputs of the model and of bodies are given and taken.
 #pragma once
 
+#include "ampc/model/default_domain.h"
 #include "ampc/model/special_ops.h"
 #include "ampc/passes/access.h"
 #include "ampc/passes/passes.h"
@@ -9,7 +10,7 @@ namespace ampc::passes {
 
 class Interface {
  public:
-  explicit Interface(const PassContext& c) : c_(c) {}
+  explicit Interface(const PassContext& c) : c_(c), casts_(has_casts(c.model, c.plan.low)) {}
 
   /// The type under which a main input or output is known outside: its own, or low by `io low`.
   ElemType type_of(ValueId v) const {
@@ -28,7 +29,7 @@ class Interface {
       if (!named || r.io == lang::Io::keep) io = r.io;  // of two that match, `keep` wins
       named = true;
     }
-    return io == lang::Io::low && c_.plan.any_low ? c_.plan.low : value.type;
+    return io == lang::Io::low && c_.plan.any_low && casts_ ? c_.plan.low : value.type;
   }
 
   /// The type in which a block gives its output at `index` out.
@@ -47,6 +48,7 @@ class Interface {
 
  private:
   const PassContext& c_;
+  bool casts_;  // the model's opset has casts to and from its low type
 };
 
 }  // namespace ampc::passes
