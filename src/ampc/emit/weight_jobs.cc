@@ -29,7 +29,7 @@ WeightJobs::WeightJobs(const Model& m) {
 void WeightJob::run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const {
   if (out.empty()) return;
   const std::size_t from = byte_size(conversion.from), to = byte_size(conversion.to);
-  if (!cast || to == 0) {
+  if (!cast || from == 0 || to == 0) {
     std::memcpy(out.data(), source.data() + begin, out.size());
     return;
   }
