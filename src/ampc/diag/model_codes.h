@@ -31,12 +31,12 @@ inline constexpr std::string_view kLoneFunction = "AMPC1026";  // a function tha
 inline constexpr std::string_view kMixedLow = "AMPC1027";      // the other low type is in the model already
 inline constexpr std::string_view kAgainstDeclaration = "AMPC1028";  // nodes that contradict an `extern` (warning)
 inline constexpr std::string_view kScopeConflict = "AMPC1029";       // two scopes of one rank that disagree
-inline constexpr std::string_view kGradientCast = "AMPC1030";    // a cast that cannot move behind an all-reduce (R27)
-inline constexpr std::string_view kUnderflow = "AMPC1031";       // a weight much of which the low type makes zero
-inline constexpr std::string_view kPatternsOverlap = "AMPC1034"; // two patterns that say different things of a node
-inline constexpr std::string_view kCannotWrite = "AMPC2001";     // the output cannot be written
-inline constexpr std::string_view kSameFile = "AMPC2002";        // the output would overwrite an input
-inline constexpr std::string_view kTooLarge = "AMPC2003";        // the output passes protobuf's 2 GiB
-inline constexpr std::string_view kDepfileName = "AMPC2004";     // a name that a depfile cannot hold
+inline constexpr std::string_view kGradientCast = "AMPC1030";     // a cast that cannot move behind an all-reduce (R27)
+inline constexpr std::string_view kUnderflow = "AMPC1031";        // a weight much of which the low type makes zero
+inline constexpr std::string_view kPatternsOverlap = "AMPC1034";  // two patterns that say different things of a node
+inline constexpr std::string_view kCannotWrite = "AMPC2001";      // the output cannot be written
+inline constexpr std::string_view kSameFile = "AMPC2002";         // the output would overwrite an input
+inline constexpr std::string_view kTooLarge = "AMPC2003";         // the output passes protobuf's 2 GiB
+inline constexpr std::string_view kDepfileName = "AMPC2004";      // a name that a depfile cannot hold
 
 }  // namespace ampc::codes

@@ -118,10 +118,11 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias", "allow", "amp", "backward", "block", "bounded", "collective", "commutes", "default", "deny", "dtype", "extern",
-      "follow", "functions", "gray", "guard", "import", "io", "leave", "level", "master", "moves", "node", "off", "on",
-      "optimizer", "overflow", "override", "pattern", "promote", "rewrite", "scope", "shared", "tensor", "underflow",
-      "unsupported", "weight", "weights"};
+      "alias",   "allow",     "amp",       "backward",    "block",   "bounded",   "collective", "commutes",
+      "default", "deny",      "dtype",     "extern",      "follow",  "functions", "gray",       "guard",
+      "import",  "io",        "leave",     "level",       "master",  "moves",     "node",       "off",
+      "on",      "optimizer", "overflow",  "override",    "pattern", "promote",   "rewrite",    "scope",
+      "shared",  "tensor",    "underflow", "unsupported", "weight",  "weights"};
   return words;
 }
 

@@ -280,7 +280,9 @@ bool role_stores(const PassContext& c, ValueId v, int steps) {
 bool stored_fp32(const PassContext& c, ValueId v) {
   const auto& tensors = c.rules.rules().tensors;
   return std::any_of(tensors.begin(), tensors.end(),
-                     [&](const auto& r) { return r.action == lang::TensorAction::store_fp32 && r.pattern.matches(c.model.values[v].name); }) ||
+                     [&](const auto& r) {
+                       return r.action == lang::TensorAction::store_fp32 && r.pattern.matches(c.model.values[v].name);
+                     }) ||
          role_stores(c, v, 0);
 }
 

@@ -41,7 +41,7 @@ class Unused {
       if (r.pattern) by_value(*r.pattern, r.span, "weight", false);
     }
     for (const auto& r : rules.tensors) {
-      if (r.store) store(r);
+      if (r.action == lang::TensorAction::store_fp32) store(r);
     }
     for (const auto& r : rules.roles) {
       if (r.action == lang::RoleAction::store_fp32 && r.span.file == kRootFile) store(r);
