@@ -32,7 +32,7 @@ void cut(const PassContext& c) {
     if (c.plan.nodes[n].choice == Choice::open && c.plan.nodes[n].cut) open.push_back(n);
   }
   if (open.empty()) return;
-  const CutSearch search(c, std::move(open), element_counts(c.model, true));
+  const CutSearch search(c, std::move(open), element_counts(c.model, true), true);
   const std::vector<Outcome> known{search.measure(local(c, search.open(), false)),
                                    search.measure(local(c, search.open(), true))};
   const Outcome& wish = known[c.plan.nodes[search.open().front()].promote ? 1 : 0];

@@ -21,6 +21,7 @@ Outcome CutSearch::measure(std::vector<Decision> nodes) const {
   plan.nodes = std::move(nodes);
   const PassContext trial{m_, c_.rules, c_.readers, c_.diagnostics, plan};
   settle(trial);
+  if (move_) move_casts(trial);
   Outcome o;
   o.nodes = plan.nodes;
   type_values(trial);

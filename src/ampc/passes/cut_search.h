@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "ampc/passes/passes.h"
@@ -18,8 +19,9 @@ struct Outcome {
 
 class CutSearch {
  public:
-  CutSearch(const PassContext& c, std::vector<NodeId> open, std::vector<std::uint64_t> elements)
-      : c_(c), m_(c.model), open_(std::move(open)), elements_(std::move(elements)) {}
+  /// `move`: casts change places afterwards (move_casts), and what is compared is what comes of that.
+  CutSearch(const PassContext& c, std::vector<NodeId> open, std::vector<std::uint64_t> elements, bool move)
+      : c_(c), m_(c.model), open_(std::move(open)), elements_(std::move(elements)), move_(move) {}
 
   const std::vector<NodeId>& open() const { return open_; }
 
@@ -43,6 +45,7 @@ class CutSearch {
   const Model& m_;
   std::vector<NodeId> open_;
   std::vector<std::uint64_t> elements_;
+  bool move_;
 };
 
 }  // namespace ampc::passes

@@ -28,7 +28,7 @@ class Mover {
     if (open.empty()) return;
     std::vector<std::uint64_t> elements = element_counts(m_, false);
     if (std::none_of(open.begin(), open.end(), [&](NodeId n) { return worth_a_look(n, elements); })) return;
-    const CutSearch search(c_, std::move(open), std::move(elements));
+    const CutSearch search(c_, std::move(open), std::move(elements), false);
     const std::vector<Outcome> now{search.measure(c_.plan.nodes)};
     const Outcome best = search.best(now, {now[0], true, Reason::moved_low, Reason::moved_fp32});
     if (best.bytes == now[0].bytes && best.casts == now[0].casts) return;
