@@ -7,7 +7,8 @@
 namespace ampc::special {
 
 /// Changes a tensor's element type and nothing else; made by the compiler, and understood where a model has it.
-inline bool is_cast(std::string_view domain, std::string_view op) { return domain.empty() && op == "Cast"; }
+inline constexpr std::string_view kCast = "Cast";
+inline bool is_cast(std::string_view domain, std::string_view op) { return domain.empty() && op == kCast; }
 
 /// Holds a value that is known before the model runs: a weight in the form of a node.
 inline bool is_constant(std::string_view domain, std::string_view op) { return domain.empty() && op == "Constant"; }

@@ -1,4 +1,5 @@
 // R12: the order of decision. What a node's operands and schema allow comes first, then named rules, then lists.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/model/declared.h"
+#include "ampc/model/special_ops.h"
 #include "ampc/passes/access.h"
 #include "ampc/passes/passes.h"
 
@@ -32,6 +34,21 @@ Admits admits_of(const Op& op) {
   return a;
 }
 
+/// An operator that a rule file declares may take what no cast of an old opset makes: then it cannot be given it.
+/// ONNX's own are no older than their casts.
+bool casts_to_bf16(const Model& m) {
+  const auto known = [](const auto& imports) {
+    return std::all_of(imports.begin(), imports.end(), [](const auto& import) {
+      if (!import.domain().empty() && import.domain() != "ai.onnx") return true;
+      const Signature* cast = Schemas::get().find("", special::kCast, static_cast<int>(import.version()));
+      return cast != nullptr && cast->output(0)->elems.contains(ElemType::bfloat16);
+    });
+  };
+  const auto& functions = m.proto->functions();
+  return known(m.proto->opset_import()) &&
+         std::all_of(functions.begin(), functions.end(), [&](const auto& f) { return known(f.opset_import()); });
+}
+
 constexpr FileId kRootFile = 0;  // the file that the user named is the first that is read
 
 struct Tied {
@@ -43,7 +60,11 @@ struct Tied {
 class Classifier {
  public:
   explicit Classifier(const PassContext& c) : c_(c), m_(c.model) {
-    for (const Op& op : m_.ops) admits_.push_back(admits_of(op));
+    const bool bf16 = casts_to_bf16(m_);
+    for (const Op& op : m_.ops) {
+      admits_.push_back(admits_of(op));
+      if (!bf16 && op.signature != nullptr && op.signature->is_declared()) admits_.back().bf16 = 0;
+    }
   }
 
   Decision decide(NodeId n) const {
