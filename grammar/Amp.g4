@@ -37,7 +37,7 @@ domain : ID | nameWord ;
 
 // `dtype fp16`, `on conflict store`. `follow any` parses as a list.
 setting
-    : (DTYPE | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS) word
+    : (DTYPE | GRAY | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS) word
     | PROMOTE toggle
     | ON CONFLICT choice
     ;
@@ -125,9 +125,9 @@ name : ID | nameWord | KEEP | STORE | EXACT | SATURATE | FACTOR | WHERE ;
 operandName : ID | nameWord | WHERE ;
 termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
-    : AMP | DTYPE | LEVEL | PROMOTE | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT | TENSOR | NODE | NODES
-    | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN | SINCE | IN | EACH
-    | FOR
+    : AMP | DTYPE | LEVEL | PROMOTE | GRAY | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT | TENSOR
+    | NODE | NODES | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN
+    | SINCE | IN | EACH | FOR
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
 opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
@@ -139,6 +139,7 @@ DTYPE : 'dtype' ;
 LEVEL : 'level' ;
 PROMOTE : 'promote' ;
 FOLLOW : 'follow' ;
+GRAY : 'gray' ;
 IO : 'io' ;
 OVERFLOWING : 'overflow' ;
 UNDERFLOWING : 'underflow' ;

@@ -17,18 +17,19 @@ class Mode:
     dtype: str = "fp16"
     level: str = "O1"
     io: str = "keep"
+    gray: str = "local"
 
     def arguments(self):
-        return ["--dtype", self.dtype, "--level", self.level, "--io", self.io]
+        return ["--dtype", self.dtype, "--level", self.level, "--io", self.io, "--gray", self.gray]
 
     def __str__(self):
-        return f"{self.dtype} {self.level} {self.io}"
+        return f"{self.dtype} {self.level} {self.io}" + (" cut" if self.gray == "cut" else "")
 
 
 LEVELS = ("O1", "O2", "OD")
 DTYPES = ("fp16", "bf16")
 IOS = ("keep", "low")
-ALL_MODES = [Mode(d, l, i) for d in DTYPES for l in LEVELS for i in IOS]
+ALL_MODES = [Mode(d, l, i) for d in DTYPES for l in LEVELS for i in IOS] + [Mode(d, gray="cut") for d in DTYPES]
 
 
 class Compiler:

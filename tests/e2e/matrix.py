@@ -3,7 +3,7 @@
 
     matrix.py --ampc PATH [--models DIR] [--quick] [--only NAMES] [--modes "fp16 O1 keep,…"] [--json FILE] [--keep DIR]
 
-Modes are level O1, O2, OD x fp16, bf16 x io keep, low. What must hold:
+Modes are level O1, O2, OD x fp16, bf16 x io keep, low, and O1 keep with --gray cut. What must hold:
 
   everywhere     valid, inputs and outputs as asked, no cast twice, no new round trip, loads in onnxruntime
   numbers        of cases: fp16 within judge.py's tolerance, by the strict evaluator too; bf16 within 0.1 or cosine 0.99
@@ -115,7 +115,7 @@ def only_told(subject, mode):
 
 
 def examine(subject, mode, compiler, judge, folder):
-    out = folder / f"{subject.name}.{mode.dtype}.{mode.level}.{mode.io}.onnx"
+    out = folder / f"{subject.name}.{str(mode).replace(' ', '.')}.onnx"
     row = {"model": subject.name, "mode": str(mode), "kind": subject.kind}
     try:
         done = compiler.run(subject.path, out, mode, ["-j1"])
@@ -156,7 +156,7 @@ def run(work, args, folder):
                     if row["failed"] and args.verbose:
                         print(describe(row, row["failed"]), file=sys.stderr, flush=True)
                 if not args.keep:
-                    for file in folder.glob(f"{subject.name}.{mode.dtype}.{mode.level}.{mode.io}.*"):
+                    for file in folder.glob(f"{subject.name}.{str(mode).replace(' ', '.')}.*"):
                         file.unlink()
         judge.close()
 
@@ -191,8 +191,8 @@ def print_table(rows):
     names = list(dict.fromkeys(r["model"] for r in rows))
     by_key = {(r["model"], r["mode"]): r for r in rows}
     width = max(map(len, names), default=5)
-    for line in range(3):
-        print(" " * width, *(f"{m.split()[line]:>6}" for m in modes))
+    for line in range(4):
+        print(" " * width, *(f"{''.join(m.split()[line:line + 1]):>6}" for m in modes))
     for name in names:
         print(f"{name:<{width}}", *(f"{cell(by_key.get((name, m))):>6}" for m in modes))
     print("\nok: every check. A number: every check, and the least cosine. types: valid, and no engine here computes it."

@@ -28,9 +28,10 @@ Outcome parse(const std::vector<std::string>& args) {
 }
 
 TEST(Options, AreWhatTheyWereGiven) {
-  const Outcome o = parse({"r.amp", "m.onnx", "-o", "out", "--dtype", "bf16", "--level",   "O2", "--no-promote",
-                           "-I",    "a",      "-I", "b",   "--io",    "low",  "--depfile", "d",  "--write-if-changed",
-                           "-j",    "3",      "-q"});
+  const Outcome o = parse(
+      {"r.amp", "m.onnx", "-o", "out", "--dtype", "bf16", "--level",   "O2", "--no-promote",       "--gray", "cut",
+       "-I",    "a",      "-I", "b",   "--io",    "low",  "--depfile", "d",  "--write-if-changed", "-j",     "3",
+       "-q"});
   ASSERT_TRUE(o.options.has_value()) << o.err;
   EXPECT_EQ(o.options->rules, "r.amp");
   EXPECT_EQ(o.options->model, "m.onnx");
@@ -38,6 +39,7 @@ TEST(Options, AreWhatTheyWereGiven) {
   EXPECT_EQ(o.options->dtype, ElemType::bfloat16);
   EXPECT_EQ(o.options->level, "O2");
   EXPECT_EQ(o.options->promote, false);
+  EXPECT_EQ(o.options->gray, lang::Gray::cut);
   EXPECT_THAT(o.options->import_dirs, testing::ElementsAre("a", "b"));
   EXPECT_EQ(o.options->io, lang::Io::low);
   EXPECT_EQ(o.options->depfile, "d");
@@ -50,7 +52,7 @@ TEST(Options, AreWhatTheyWereGiven) {
 TEST(Options, WhatIsNotSaidIsLeftToTheRules) {
   const Outcome o = parse({"r.amp", "m.onnx"});
   ASSERT_TRUE(o.options.has_value());
-  EXPECT_FALSE(o.options->dtype || o.options->level || o.options->promote || o.options->io);
+  EXPECT_FALSE(o.options->dtype || o.options->level || o.options->promote || o.options->gray || o.options->io);
 }
 
 TEST(Options, WrongUsageIsTwoAndNamesTheWayOut) {
@@ -58,6 +60,7 @@ TEST(Options, WrongUsageIsTwoAndNamesTheWayOut) {
        std::initializer_list<std::vector<std::string>>{{},
                                                        {"r.amp"},
                                                        {"r.amp", "m.onnx", "--dtype", "fp8"},
+                                                       {"r.amp", "m.onnx", "--gray", "fine"},
                                                        {"r.amp", "m.onnx", "--promote", "--no-promote"},
                                                        {"r.amp", "m.onnx", "-j", "0"},
                                                        {"r.amp", "m.onnx", "--nonsense"},

@@ -56,6 +56,7 @@ const Case kStatements[] = {
     // Settings; `follow any` reads as a list here.
     {"dtype   fp16\nlevel O1 promote on", "dtype fp16\nlevel O1\npromote on\n"},
     {"follow any\nfollow last", "follow any\nfollow last\n"},
+    {"gray cut gray local", "gray cut\ngray local\n"},
     {"overflow clamp underflow flush shared both functions inline",
      "overflow clamp\nunderflow flush\nshared both\nfunctions inline\n"},
     {"on   conflict store\non conflict node", "on conflict store\non conflict node\n"},

@@ -206,21 +206,22 @@ TEST_F(Compile, PredicatesTellOperandsFromAttributes) {
 }
 
 TEST_F(Compile, NamesScopesAndBlocks) {
-  EXPECT_EQ(rules("tensor \"*lr*\" keep fp32 tensor /b.*/ store fp32 node \"/head/*\" low guard \"g\"\n"
-                  "weight \"e*\" keep fp32 weight where underflow > 1% keep fp32 io low \"logits\"\n"
-                  "level O2 { default low }\n"
-                  "scope \"/d/**\" { level O2 promote on follow last dtype bf16 deny Gelu tensor \"x\" keep fp32\n"
-                  "  scope \"e\" { allow Exp } }\n"
-                  "block \"main/If_3.then_branch\" nodes [1,3) { deny Gelu }\nblock \"main\" { node \"n\" keep fp32 }"),
-            "level O2 { default low  weights use }\n"
-            "scope \"/d/**\": dtype bf16\nscope \"/d/**\": follow last\nscope \"/d/**\": level O2\nscope \"/d/**\": "
-            "promote on\n"
-            "block \"main/If_3.then_branch\" nodes [1,3): deny Gelu\nscope \"/d/**\": deny Gelu\n"
-            "scope \"/d/**\": scope \"e\": allow Exp\n"
-            "block \"main\": node \"n\" keep fp32\nguard \"g\"\nio low \"logits\"\nnode \"/head/*\" low\n"
-            "scope \"/d/**\": tensor \"x\" keep fp32\ntensor \"*lr*\" keep fp32\ntensor /b.*/ store fp32\nweight "
-            "\"e*\" keep fp32\n"
-            "weight where underflow > 0.01 keep fp32\n");
+  EXPECT_EQ(
+      rules("tensor \"*lr*\" keep fp32 tensor /b.*/ store fp32 node \"/head/*\" low guard \"g\"\n"
+            "weight \"e*\" keep fp32 weight where underflow > 1% keep fp32 io low \"logits\"\n"
+            "level O2 { default low }\n"
+            "scope \"/d/**\" { level O2 promote on follow last gray cut dtype bf16 deny Gelu tensor \"x\" keep fp32\n"
+            "  scope \"e\" { allow Exp } }\n"
+            "block \"main/If_3.then_branch\" nodes [1,3) { deny Gelu }\nblock \"main\" { node \"n\" keep fp32 }"),
+      "level O2 { default low  weights use }\n"
+      "scope \"/d/**\": dtype bf16\nscope \"/d/**\": follow last\nscope \"/d/**\": gray cut\n"
+      "scope \"/d/**\": level O2\nscope \"/d/**\": promote on\n"
+      "block \"main/If_3.then_branch\" nodes [1,3): deny Gelu\nscope \"/d/**\": deny Gelu\n"
+      "scope \"/d/**\": scope \"e\": allow Exp\n"
+      "block \"main\": node \"n\" keep fp32\nguard \"g\"\nio low \"logits\"\nnode \"/head/*\" low\n"
+      "scope \"/d/**\": tensor \"x\" keep fp32\ntensor \"*lr*\" keep fp32\ntensor /b.*/ store fp32\nweight "
+      "\"e*\" keep fp32\n"
+      "weight where underflow > 0.01 keep fp32\n");
   const auto set = compile_file("main.amp");
   ASSERT_TRUE(set.has_value());
   for (ScopeId i = 1; i < set->scopes.size(); ++i) EXPECT_LT(set->scopes[i].parent, i);
@@ -228,9 +229,10 @@ TEST_F(Compile, NamesScopesAndBlocks) {
 }
 
 TEST_F(Compile, SettingsOfEveryKind) {
-  EXPECT_EQ(rules("dtype bf16 promote off follow any io low overflow clamp underflow flush shared both functions "
-                  "inline on conflict error"),
-            "dtype bf16\nfollow any\nfunctions inline\nio low\non conflict error\noverflow clamp\npromote off\nshared "
+  EXPECT_EQ(rules("dtype bf16 promote off follow any gray local io low overflow clamp underflow flush shared both "
+                  "functions inline on conflict error"),
+            "dtype bf16\nfollow any\nfunctions inline\ngray local\nio low\non conflict error\noverflow clamp\n"
+            "promote off\nshared "
             "both\nunderflow flush\n");
 }
 

@@ -127,6 +127,7 @@ class Run {
   bool settle_options(lang::RuleSet& rules, lang::Settings& overrides) {
     overrides.dtype = o_.dtype;
     overrides.promote = o_.promote;
+    overrides.gray = o_.gray;
     overrides.io = o_.io;
     overrides.functions = o_.functions;
     auto& settings = rules.scopes.front().settings;

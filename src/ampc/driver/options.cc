@@ -22,7 +22,7 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   app.add_option("MODEL", o.model, "ONNX model; not needed for --emit ast and --emit rules");
   app.add_option("-o,--output", o.output, "Output file, or a folder that exists")->type_name("PATH");
   const std::map<std::string, ElemType> dtypes{{"fp16", ElemType::float16}, {"bf16", ElemType::bfloat16}};
-  std::string dtype, io, functions, emit = "file";
+  std::string dtype, gray, io, functions, emit = "file";
   app.add_option("--dtype", dtype, "Low data type: fp16 or bf16; overrides the rules")
       ->check(CLI::IsMember({"fp16", "bf16"}))
       ->type_name("TYPE");
@@ -32,6 +32,9 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   bool promote = false, no_promote = false;
   auto* yes = app.add_flag("--promote", promote, "One fp32 operand keeps a follow node in fp32");
   app.add_flag("--no-promote", no_promote, "Follow nodes follow what is produced low")->excludes(yes);
+  app.add_option("--gray", gray, "Follow nodes one by one (local), or all at once by the fewest bytes cast (cut)")
+      ->check(CLI::IsMember({"local", "cut"}))
+      ->type_name("HOW");
   app.add_option("-I,--import-dir", o.import_dirs, "Folder to look for imported rule files in; may be repeated")
       ->type_name("DIR")
       ->allow_extra_args(false);
@@ -83,6 +86,7 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   if (!dtype.empty()) o.dtype = dtypes.at(dtype);
   if (!level.empty()) o.level = level;
   if (promote || no_promote) o.promote = promote;
+  if (!gray.empty()) o.gray = gray == "cut" ? lang::Gray::cut : lang::Gray::local;
   if (!functions.empty()) o.functions = functions == "inline" ? lang::Functions::inlined : lang::Functions::keep;
   if (!io.empty()) o.io = io == "low" ? lang::Io::low : lang::Io::keep;
   const std::map<std::string, Emit> stages{{"file", Emit::file},

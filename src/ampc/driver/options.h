@@ -19,6 +19,7 @@ struct Options {
   std::optional<ElemType> dtype;
   std::optional<std::string> level;
   std::optional<bool> promote;
+  std::optional<lang::Gray> gray;
   std::optional<lang::Io> io;
   std::optional<lang::Functions> functions;
   bool external_data = false;

@@ -94,8 +94,8 @@ struct Import {
   std::vector<Word> domains;  // after `for`
 };
 struct Setting {
-  Word key;  // "dtype", "level", "promote", "follow", "io", "overflow", "underflow", "shared", "functions", "on
-             // conflict"
+  // "dtype", "level", "promote", "follow", "gray", "io", "overflow", "underflow", "shared", "functions", "on conflict"
+  Word key;
   Word value;
 };
 struct IoRule {

@@ -123,6 +123,7 @@ class Dumper {
     if (s.level) lines.push_back("level " + rules_.levels[*s.level].name);
     word(s.promote, "promote", {"off", "on"});
     word(s.follow, "follow", {"any", "last"});
+    word(s.gray, "gray", {"local", "cut"});
     word(s.io, "io", {"keep", "low"});
     word(s.overflow, "overflow", {"keep", "clamp", "inf", "error"});
     word(s.underflow, "underflow", {"keep", "flush"});

@@ -43,6 +43,7 @@ bool can_begin(std::size_t type) {
     case AmpLexer::DTYPE:
     case AmpLexer::LEVEL:
     case AmpLexer::PROMOTE:
+    case AmpLexer::GRAY:
     case AmpLexer::IO:
     case AmpLexer::OVERFLOWING:
     case AmpLexer::UNDERFLOWING:
@@ -110,9 +111,10 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias",     "allow",   "amp",    "block",  "bounded", "default",   "deny",        "dtype",  "extern", "follow",
-      "functions", "guard",   "import", "io",     "leave",   "level",     "node",        "off",    "on",     "overflow",
-      "override",  "promote", "scope",  "shared", "tensor",  "underflow", "unsupported", "weight", "weights"};
+      "alias",  "allow",  "amp",       "block",       "bounded",  "default",  "deny",    "dtype",
+      "extern", "follow", "functions", "gray",        "guard",    "import",   "io",      "leave",
+      "level",  "node",   "off",       "on",          "overflow", "override", "promote", "scope",
+      "shared", "tensor", "underflow", "unsupported", "weight",   "weights"};
   return words;
 }
 

@@ -115,7 +115,7 @@ void Resolver::statement(const ast::Extern&, const ast::Statement& s, const Cont
 void Resolver::statement(const ast::Setting& n, const ast::Statement& s, const Context& context) {
   if (!not_in_level(s, context, "the setting " + quote(n.key.text))) return;
   const std::string& key = n.key.text;
-  const bool local = key == "level" || key == "dtype" || key == "promote" || key == "follow";
+  const bool local = key == "level" || key == "dtype" || key == "promote" || key == "follow" || key == "gray";
   if (!local && !only_in_file(s, context, "the setting " + quote(key))) return;
   if (key == "level") {
     if (!level(n.value)) return;
@@ -129,6 +129,7 @@ std::vector<std::string> Resolver::values_of(const std::string& key) {
   if (key == "dtype") return {"fp16", "bf16"};
   if (key == "promote") return {"on", "off"};
   if (key == "follow") return {"any", "last"};
+  if (key == "gray") return {"local", "cut"};
   if (key == "io") return {"keep", "low"};
   if (key == "overflow") return {"keep", "clamp", "inf", "error"};
   if (key == "underflow") return {"keep", "flush"};

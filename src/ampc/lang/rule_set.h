@@ -181,6 +181,10 @@ enum class Underflow : std::uint8_t { keep, flush };
 enum class Functions : std::uint8_t { keep, inlined };
 enum class Shared : std::uint8_t { fp32, low, both };
 enum class FollowMode : std::uint8_t { any, last };
+enum class Gray : std::uint8_t {
+  local,  // each by its own operands (R14, R15)
+  cut,    // all at once (R16)
+};
 enum class OnConflict : std::uint8_t { node, store, error };
 
 /// Settings of a file, a scope or the command line; what is absent is inherited.
@@ -189,6 +193,7 @@ struct Settings {
   std::optional<std::uint32_t> level;
   std::optional<bool> promote;
   std::optional<FollowMode> follow;
+  std::optional<Gray> gray;
   std::optional<Io> io;
   std::optional<Overflow> overflow;
   std::optional<Underflow> underflow;

@@ -19,6 +19,8 @@ void apply(Settings& settings, const RuleSet& rules, const std::string& key, con
     settings.promote = value == "on";
   } else if (key == "follow") {
     settings.follow = value == "any" ? FollowMode::any : FollowMode::last;
+  } else if (key == "gray") {
+    settings.gray = value == "cut" ? Gray::cut : Gray::local;
   } else if (key == "io") {
     settings.io = value == "keep" ? Io::keep : Io::low;
   } else if (key == "overflow") {

@@ -265,9 +265,10 @@ class Classifier {
       end(d, Choice::fp32, Reason::deny, list->span);
     } else if (list != nullptr && list->verdict == lang::Verdict::allow) {
       end(d, Choice::low, Reason::allow, list->span);
-    } else if (o.promote || list != nullptr) {
+    } else if (o.promote || o.gray == lang::Gray::cut || list != nullptr) {
       end(d, Choice::open, Reason::none, list != nullptr ? list->span : Span{});
       d.promote = o.promote;
+      d.cut = o.gray == lang::Gray::cut;
     } else {
       const lang::Level& level = c_.rules.rules().levels[o.level];
       end(d, level.default_low ? Choice::low : Choice::fp32, Reason::level_default, level.span);

@@ -30,6 +30,8 @@ void guard_ranges(const PassContext& c);
 void keep_exact(const PassContext& c);
 /// R4: mixed operands that onnx's inference refuses.
 void check_mixed(const PassContext& c);
+/// R16: nodes under `gray cut`, all at once. The other open nodes stay open.
+void cut(const PassContext& c);
 /// R14, R15: what follows its operands. Nothing is open afterwards.
 void settle(const PassContext& c);
 /// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights
@@ -41,6 +43,9 @@ void report_scope_conflicts(const PassContext& c);
 void report_unused(const PassContext& c);
 /// R18, R19, R21, R23: casts, each once and where it dominates its readers.
 void place_casts(const PassContext& c);
+
+/// `tensor … store fp32`, or a role that says so where the weight is read.
+bool stored_fp32(const PassContext& c, ValueId v);
 
 }  // namespace passes
 

@@ -85,6 +85,10 @@ std::string_view reason_text(Reason r) {
       return "promote: an operand is fp32";
     case Reason::level_default:
       return "the level's default";
+    case Reason::cut_low:
+      return "gray cut: low, for the fewest bytes cast";
+    case Reason::cut_fp32:
+      return "gray cut: fp32, for the fewest bytes cast";
   }
   return "";
 }
@@ -120,6 +124,7 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   passes::guard_ranges(c);
   passes::keep_exact(c);
   passes::check_mixed(c);
+  passes::cut(c);
   passes::settle(c);
   passes::type_values(c);
   passes::place_casts(c);

@@ -62,6 +62,8 @@ enum class Reason : std::uint8_t {
   promote_low,
   promote_fp32,
   level_default,
+  cut_low,  // decided with all others for the fewest bytes cast (R16)
+  cut_fp32,
 };
 
 std::string_view reason_text(Reason r);
@@ -71,6 +73,7 @@ struct Decision {
   Reason reason = Reason::none;
   ElemType low = ElemType::float16;  // the low type of the node's scope
   bool promote = false;              // an open node is settled by promote, else by follow
+  bool cut = false;                  // … unless it is decided together with all others (R16)
   bool listed_allow = false;         // its operator is on an allow list, whatever was decided
   Span allowed_by;                   // … and the statement that says so
   std::uint32_t vars = 0;            // type variables of the schema that become low with the node, a bit each

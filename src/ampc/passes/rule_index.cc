@@ -43,6 +43,7 @@ RuleIndex::RuleIndex(const lang::RuleSet& rules, const lang::Settings& overrides
   take(settings_.level, overrides.level);
   take(settings_.promote, overrides.promote);
   take(settings_.follow, overrides.follow);
+  take(settings_.gray, overrides.gray);
   take(settings_.io, overrides.io);
   take(settings_.overflow, overrides.overflow);
   take(settings_.underflow, overrides.underflow);
@@ -199,6 +200,7 @@ Options RuleIndex::merge(std::vector<lang::ScopeId> scopes, NodeId n) {
   take(o.dtype, &lang::Settings::dtype, "the data type");
   take(o.promote, &lang::Settings::promote, "promote");
   take(o.follow, &lang::Settings::follow, "follow");
+  take(o.gray, &lang::Settings::gray, "gray");
   return o;
 }
 

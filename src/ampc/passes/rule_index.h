@@ -17,6 +17,7 @@ struct Options {
   ElemType dtype = ElemType::float16;
   bool promote = false;
   lang::FollowMode follow = lang::FollowMode::any;
+  lang::Gray gray = lang::Gray::local;
 };
 
 /// Two scopes of one rank that set something differently for one node.

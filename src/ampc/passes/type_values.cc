@@ -211,7 +211,7 @@ class Typer {
       }
       return Storage::low;
     }
-    if (c_.plan.kept[v] != 0 || w.two_lows || policy == lang::Level::Weights::keep || stored_fp32(v))
+    if (c_.plan.kept[v] != 0 || w.two_lows || policy == lang::Level::Weights::keep || stored_fp32(c_, v))
       return Storage::as_is;
     if (!w.original) return Storage::low;
     if (policy == lang::Level::Weights::low && w.original_denied) return Storage::low;
@@ -227,39 +227,39 @@ class Typer {
     return Storage::as_is;
   }
 
-  /// `tensor … store fp32`, or a role that says so where it is read.
-  bool stored_fp32(ValueId v) const {
-    const auto& tensors = c_.rules.rules().tensors;
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [&](const auto& r) { return r.store && r.pattern.matches(m_.values[v].name); }) ||
-           role_stores(v, 0);
-  }
-
-  /// A role that is on `v` itself, or on what is computed from it alone (R8).
-  bool role_stores(ValueId v, int steps) const {
-    const bool store_conflicts = c_.rules.settings().on_conflict == lang::OnConflict::store;
-    for (const Reader& r : c_.readers.of(v)) {
-      const Options& o = c_.rules.options(r.node);
-      for (const auto& role : c_.rules.operand_roles(m_.nodes[r.node].op)) {
-        const bool stores = role.rule->action == lang::RoleAction::store_fp32 ||
-                            (store_conflicts && role.rule->action == lang::RoleAction::keep_fp32);
-        if (stores && role.has(r.slot) && role.rule->when.holds(o.level, o.dtype) &&
-            c_.rules.scope_depth(role.rule->scope, r.node) >= 0) {
-          return true;
-        }
-      }
-      if (steps < 32 && passed_on(m_, r.node) == v && role_stores(m_.results_of(r.node)[0], steps + 1)) return true;
-    }
-    return false;
-  }
-
   const PassContext& c_;
   const Model& m_;
   Interface interface_;
   std::multimap<ValueId, ElemType> output_types_;  // of values that some block gives out
 };
 
+/// A role that is on `v` itself, or on what is computed from it alone (R8).
+bool role_stores(const PassContext& c, ValueId v, int steps) {
+  const Model& m = c.model;
+  const bool store_conflicts = c.rules.settings().on_conflict == lang::OnConflict::store;
+  for (const Reader& r : c.readers.of(v)) {
+    const Options& o = c.rules.options(r.node);
+    for (const auto& role : c.rules.operand_roles(m.nodes[r.node].op)) {
+      const bool stores = role.rule->action == lang::RoleAction::store_fp32 ||
+                          (store_conflicts && role.rule->action == lang::RoleAction::keep_fp32);
+      if (stores && role.has(r.slot) && role.rule->when.holds(o.level, o.dtype) &&
+          c.rules.scope_depth(role.rule->scope, r.node) >= 0) {
+        return true;
+      }
+    }
+    if (steps < 32 && passed_on(m, r.node) == v && role_stores(c, m.results_of(r.node)[0], steps + 1)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool stored_fp32(const PassContext& c, ValueId v) {
+  const auto& tensors = c.rules.rules().tensors;
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const auto& r) { return r.store && r.pattern.matches(c.model.values[v].name); }) ||
+         role_stores(c, v, 0);
+}
 
 void type_values(const PassContext& c) { Typer(c).run(); }
 
