@@ -16,7 +16,7 @@ statement
     | level
     | levelPart
     | list
-    | bounded
+    | fact
     | overriding
     | role
     | alias
@@ -39,6 +39,7 @@ domain : ID | nameWord ;
 setting
     : (DTYPE | GRAY | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS) word
     | PROMOTE toggle
+    | REWRITE word toggle
     | ON CONFLICT choice
     ;
 toggle : ON | OFF | ID ;
@@ -61,7 +62,7 @@ lowType : FP16 | BF16 ;
 operators : op (COMMA op)* ;
 op : ID | QNAME | opWord ;
 
-bounded : BOUNDED operators ;
+fact : (BOUNDED | MOVES) operators ;
 
 overriding : OVERRIDE (list | role | externOperator) ;
 
@@ -125,9 +126,9 @@ name : ID | nameWord | KEEP | STORE | EXACT | SATURATE | FACTOR | WHERE ;
 operandName : ID | nameWord | WHERE ;
 termName : ID | nameWord | EXACT | SATURATE | FACTOR ;
 nameWord
-    : AMP | DTYPE | LEVEL | PROMOTE | GRAY | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT | TENSOR
-    | NODE | NODES | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM | EXTERN
-    | SINCE | IN | EACH | FOR
+    : AMP | DTYPE | LEVEL | PROMOTE | GRAY | REWRITE | IO | OVERFLOWING | UNDERFLOWING | SHARED | FUNCTIONS | ON | CONFLICT
+    | TENSOR | NODE | NODES | GUARD | SCOPE | BLOCK | WEIGHT | WEIGHTS | DEFAULT | OFF | ARG | RESULT | EXCEPT | FROM
+    | EXTERN | SINCE | IN | EACH | FOR
     ;
 // Frontends have operators of these names (torch.where is written `Where`).
 opWord : EXACT | SATURATE | FACTOR | CONFLICT | FROM | NODES ;
@@ -140,6 +141,7 @@ LEVEL : 'level' ;
 PROMOTE : 'promote' ;
 FOLLOW : 'follow' ;
 GRAY : 'gray' ;
+REWRITE : 'rewrite' ;
 IO : 'io' ;
 OVERFLOWING : 'overflow' ;
 UNDERFLOWING : 'underflow' ;
@@ -152,6 +154,7 @@ DENY : 'deny' ;
 UNSUPPORTED : 'unsupported' ;
 LEAVE : 'leave' ;
 BOUNDED : 'bounded' ;
+MOVES : 'moves' ;
 OVERRIDE : 'override' ;
 ALIAS : 'alias' ;
 EXTERN : 'extern' ;

@@ -28,10 +28,33 @@ Outcome parse(const std::vector<std::string>& args) {
 }
 
 TEST(Options, AreWhatTheyWereGiven) {
-  const Outcome o = parse(
-      {"r.amp", "m.onnx", "-o", "out", "--dtype", "bf16", "--level",   "O2", "--no-promote",       "--gray", "cut",
-       "-I",    "a",      "-I", "b",   "--io",    "low",  "--depfile", "d",  "--write-if-changed", "-j",     "3",
-       "-q"});
+  const Outcome o = parse({"r.amp",
+                           "m.onnx",
+                           "-o",
+                           "out",
+                           "--dtype",
+                           "bf16",
+                           "--level",
+                           "O2",
+                           "--no-promote",
+                           "--gray",
+                           "cut",
+                           "--no-rewrite",
+                           "moved",
+                           "--no-rewrite",
+                           "creators",
+                           "-I",
+                           "a",
+                           "-I",
+                           "b",
+                           "--io",
+                           "low",
+                           "--depfile",
+                           "d",
+                           "--write-if-changed",
+                           "-j",
+                           "3",
+                           "-q"});
   ASSERT_TRUE(o.options.has_value()) << o.err;
   EXPECT_EQ(o.options->rules, "r.amp");
   EXPECT_EQ(o.options->model, "m.onnx");
@@ -39,6 +62,7 @@ TEST(Options, AreWhatTheyWereGiven) {
   EXPECT_EQ(o.options->dtype, ElemType::bfloat16);
   EXPECT_EQ(o.options->level, "O2");
   EXPECT_EQ(o.options->promote, false);
+  EXPECT_THAT(o.options->no_rewrite, testing::ElementsAre("moved", "creators"));
   EXPECT_EQ(o.options->gray, lang::Gray::cut);
   EXPECT_THAT(o.options->import_dirs, testing::ElementsAre("a", "b"));
   EXPECT_EQ(o.options->io, lang::Io::low);

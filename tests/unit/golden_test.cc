@@ -276,7 +276,7 @@ TEST(Golden, EveryRuleOfTheSemanticsHasCasesForAndAgainst) {
     EXPECT_TRUE(at->second.contains(match[1])) << "the case does not name the rule: " << line;
     shown[match[1]].insert(line[static_cast<std::size_t>(match.position(2))]);
   }
-  const std::set<int> to_come = {16, 27, 34};  // the minimum cut, training graphs, patterns
+  const std::set<int> to_come = {27, 34};  // training graphs, patterns
   for (int i = 1; i <= 34; ++i) {
     if (to_come.contains(i)) continue;
     EXPECT_EQ(shown["R" + std::to_string(i)], (std::set<char>{'+', '-'})) << "R" << i;

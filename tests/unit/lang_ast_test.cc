@@ -72,6 +72,8 @@ const Case kStatements[] = {
     {"allow ai.onnx::MatMul, ai.onnx.ml::Scaler", "allow ai.onnx::MatMul, ai.onnx.ml::Scaler\n"},
     {"override deny Softmax, Gelu override Sin arg 1 exact", "override deny Softmax, Gelu\noverride Sin arg 1 exact\n"},
     {"bounded Softmax, Sigmoid", "bounded Softmax, Sigmoid\n"},
+    {"moves Reshape, Split", "moves Reshape, Split\n"},
+    {"rewrite moved off rewrite creators on", "rewrite moved off\nrewrite creators on\n"},
     {"allow torch.nn.functional.layer_norm", "allow torch.nn.functional.layer_norm\n"},
     // Roles
     {"layer_norm arg 3,4 keep fp32", "layer_norm arg 3, 4 keep fp32\n"},

@@ -230,9 +230,9 @@ TEST_F(Compile, NamesScopesAndBlocks) {
 
 TEST_F(Compile, SettingsOfEveryKind) {
   EXPECT_EQ(rules("dtype bf16 promote off follow any gray local io low overflow clamp underflow flush shared both "
-                  "functions inline on conflict error"),
+                  "functions inline on conflict error rewrite moved off rewrite creators on rewrite redundant off"),
             "dtype bf16\nfollow any\nfunctions inline\ngray local\nio low\non conflict error\noverflow clamp\n"
-            "promote off\nshared "
+            "promote off\nrewrite creators on\nrewrite moved off\nrewrite redundant off\nshared "
             "both\nunderflow flush\n");
 }
 

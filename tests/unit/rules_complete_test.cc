@@ -238,12 +238,16 @@ TEST_F(ShippedRules, WhatIsLeftAloneHasNoLowResultOfItsOwn) {
 
 TEST_F(ShippedRules, BoundedOperatorsMakeFloats) {
   EXPECT_FALSE(rules().facts.empty());
-  std::set<OpName> once;
+  std::set<std::pair<OpName, lang::FactRule::Fact>> once;
   for (const lang::FactRule& fact : rules().facts) {
-    EXPECT_TRUE(once.insert(fact.op).second) << printed(fact.op) << " is stated twice";
+    EXPECT_TRUE(once.insert({fact.op, fact.fact}).second) << printed(fact.op) << " is stated twice";
     const auto versions = rules().operators->versions(fact.op.domain, fact.op.name);
     ASSERT_FALSE(versions.empty()) << printed(fact.op);
-    EXPECT_TRUE(versions.back()->outputs.at(0).elems.contains(ElemType::float16)) << printed(fact.op);
+    const Signature& newest = *versions.back();
+    EXPECT_TRUE(newest.outputs.at(0).elems.contains(ElemType::float16)) << printed(fact.op);
+    if (fact.fact == lang::FactRule::Fact::moves) {
+      EXPECT_EQ(newest.outputs.at(0).type_var, newest.inputs.at(0).type_var) << printed(fact.op);
+    }
   }
 }
 

@@ -128,6 +128,11 @@ class Run {
     overrides.dtype = o_.dtype;
     overrides.promote = o_.promote;
     overrides.gray = o_.gray;
+    for (const std::string& name : o_.no_rewrite) {
+      (name == "creators" ? overrides.rewrite_creators
+       : name == "moved"  ? overrides.rewrite_moved
+                          : overrides.rewrite_redundant) = false;
+    }
     overrides.io = o_.io;
     overrides.functions = o_.functions;
     auto& settings = rules.scopes.front().settings;

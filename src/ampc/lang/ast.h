@@ -94,7 +94,8 @@ struct Import {
   std::vector<Word> domains;  // after `for`
 };
 struct Setting {
-  // "dtype", "level", "promote", "follow", "gray", "io", "overflow", "underflow", "shared", "functions", "on conflict"
+  // "dtype", "level", "promote", "follow", "gray", "io", "overflow", "underflow", "shared", "functions", "on conflict",
+  // "rewrite …"
   Word key;
   Word value;
 };
@@ -118,7 +119,8 @@ struct List {
   std::vector<Op> ops;
   std::optional<Predicate> where;
 };
-struct Bounded {
+struct Fact {
+  FactRule::Fact fact = FactRule::Fact::bounded;
   std::vector<Op> ops;
 };
 struct Role {
@@ -201,7 +203,7 @@ struct Block {
 };
 
 struct Statement {
-  using Node = std::variant<Version, Import, Setting, IoRule, LevelDefinition, LevelPart, List, Bounded, Role, Alias,
+  using Node = std::variant<Version, Import, Setting, IoRule, LevelDefinition, LevelPart, List, Fact, Role, Alias,
                             Extern, NameRule, WeightCondition, Scope, Block>;
   Node node;
   Span span;     // whole
@@ -225,6 +227,7 @@ std::string print(const Predicate& predicate);
 
 std::string_view spelling(Verdict verdict);
 std::string_view spelling(RoleAction action);
+std::string_view spelling(FactRule::Fact fact);
 std::string_view spelling(lang::Predicate::Op op);
 
 }  // namespace ampc::lang::ast

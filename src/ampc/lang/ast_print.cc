@@ -112,7 +112,7 @@ class Printer {
     out_ += texts(n.ops);
     if (n.where) out_ += " where " + print(*n.where);
   }
-  void write(const Bounded& n) { out_ += "bounded " + texts(n.ops); }
+  void write(const Fact& n) { out_ += std::string(spelling(n.fact)) + " " + texts(n.ops); }
   void write(const Role& n) {
     if (n.overriding) out_ += "override ";
     out_ += texts(n.ops);
@@ -184,6 +184,8 @@ std::string_view spelling(RoleAction action) {
                                         "exact from integers", "saturate",   "factor"};
   return words[static_cast<std::size_t>(action)];
 }
+
+std::string_view spelling(FactRule::Fact fact) { return fact == FactRule::Fact::moves ? "moves" : "bounded"; }
 
 std::string_view spelling(lang::Predicate::Op op) {
   constexpr std::string_view words[] = {"==", "!=", "<", "<=", ">", ">="};

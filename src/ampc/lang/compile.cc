@@ -49,7 +49,7 @@ void sort_rules(RuleSet& rules) {
     for (const OperandRef& ref : r.operands) operands += print(ref) + ",";
     return std::tuple(r.scope, r.op, r.results, r.action, when(r.when), r.every, operands);
   });
-  by_text(rules.facts, [](const FactRule& r) { return r.op; });
+  by_text(rules.facts, [](const FactRule& r) { return std::tuple(r.op, r.fact); });
   const auto pattern = [](const auto& r) { return std::pair(r.pattern.is_regex(), r.pattern.text()); };
   by_text(rules.tensors, [&](const TensorRule& r) { return std::tuple(r.scope, pattern(r)); });
   by_text(rules.nodes, [&](const NodeRule& r) { return std::tuple(r.scope, pattern(r)); });

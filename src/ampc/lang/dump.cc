@@ -56,7 +56,7 @@ class Dumper {
     }
     flush(out);
     for (const RoleRule& r : rules_.roles) lines_.push_back(prefix(r.scope) + role(r));
-    for (const FactRule& r : rules_.facts) lines_.push_back("bounded " + spelling(r.op));
+    for (const FactRule& r : rules_.facts) lines_.push_back(std::string(ast::spelling(r.fact)) + " " + spelling(r.op));
     flush(out);
     for (const TensorRule& r : rules_.tensors) {
       lines_.push_back(prefix(r.scope) + "tensor " + quoted(r.pattern) + (r.store ? " store fp32" : " keep fp32"));
@@ -130,6 +130,9 @@ class Dumper {
     word(s.functions, "functions", {"keep", "inline"});
     word(s.shared, "shared", {"fp32", "low", "both"});
     word(s.on_conflict, "on conflict", {"node", "store", "error"});
+    word(s.rewrite_creators, "rewrite creators", {"off", "on"});
+    word(s.rewrite_moved, "rewrite moved", {"off", "on"});
+    word(s.rewrite_redundant, "rewrite redundant", {"off", "on"});
     return lines;
   }
 

@@ -11,6 +11,8 @@ std::string value_of(const std::string& setting) {
   if (setting == "dtype") return "'fp16' or 'bf16'";
   if (setting == "promote") return "'on' or 'off'";
   if (setting == "gray") return "'local' or 'cut'";
+  if (setting == "rewrite") return "'creators', 'moved' or 'redundant'";
+  if (setting == "creators" || setting == "moved" || setting == "redundant") return "'on' or 'off'";
   if (setting == "io") return "'keep' or 'low'";
   if (setting == "overflow") return "'keep', 'clamp', 'inf' or 'error'";
   if (setting == "underflow") return "'keep' or 'flush'";

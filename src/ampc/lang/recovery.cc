@@ -21,6 +21,7 @@ bool is_verb(std::size_t type) {
     case AmpLexer::UNSUPPORTED:
     case AmpLexer::LEAVE:
     case AmpLexer::BOUNDED:
+    case AmpLexer::MOVES:
     case AmpLexer::OVERRIDE:
     case AmpLexer::ALIAS:
       return true;
@@ -44,6 +45,7 @@ bool can_begin(std::size_t type) {
     case AmpLexer::LEVEL:
     case AmpLexer::PROMOTE:
     case AmpLexer::GRAY:
+    case AmpLexer::REWRITE:
     case AmpLexer::IO:
     case AmpLexer::OVERFLOWING:
     case AmpLexer::UNDERFLOWING:
@@ -111,10 +113,10 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias",  "allow",  "amp",       "block",       "bounded",  "default",  "deny",    "dtype",
-      "extern", "follow", "functions", "gray",        "guard",    "import",   "io",      "leave",
-      "level",  "node",   "off",       "on",          "overflow", "override", "promote", "scope",
-      "shared", "tensor", "underflow", "unsupported", "weight",   "weights"};
+      "alias",   "allow",  "amp",       "block",  "bounded",   "default",     "deny",     "dtype",
+      "extern",  "follow", "functions", "gray",   "guard",     "import",      "io",       "leave",
+      "level",   "moves",  "node",      "off",    "on",        "overflow",    "override", "promote",
+      "rewrite", "scope",  "shared",    "tensor", "underflow", "unsupported", "weight",   "weights"};
   return words;
 }
 

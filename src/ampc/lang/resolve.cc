@@ -117,6 +117,13 @@ void Resolver::statement(const ast::Setting& n, const ast::Statement& s, const C
   const std::string& key = n.key.text;
   const bool local = key == "level" || key == "dtype" || key == "promote" || key == "follow" || key == "gray";
   if (!local && !only_in_file(s, context, "the setting " + quote(key))) return;
+  constexpr std::string_view kRewrite = "rewrite ";
+  if (key.starts_with(kRewrite)) {
+    const Span& place = n.key.span;
+    const auto begin = place.end - static_cast<std::uint32_t>(key.size() - kRewrite.size());
+    const ast::Word name{key.substr(kRewrite.size()), {place.file, begin, place.end}};
+    if (!allowed(name, "'rewrite'", {"creators", "moved", "redundant"})) return;
+  }
   if (key == "level") {
     if (!level(n.value)) return;
   } else if (!allowed(n.value, "the setting " + quote(key), values_of(key))) {
@@ -127,7 +134,7 @@ void Resolver::statement(const ast::Setting& n, const ast::Statement& s, const C
 
 std::vector<std::string> Resolver::values_of(const std::string& key) {
   if (key == "dtype") return {"fp16", "bf16"};
-  if (key == "promote") return {"on", "off"};
+  if (key == "promote" || key.starts_with("rewrite ")) return {"on", "off"};
   if (key == "follow") return {"any", "last"};
   if (key == "gray") return {"local", "cut"};
   if (key == "io") return {"keep", "low"};

@@ -102,11 +102,11 @@ void Resolver::check_lowerable(const Target& target, const ast::Qualifiers& q, S
   }
 }
 
-void Resolver::statement(const ast::Bounded& n, const ast::Statement& s, const Context& context) {
-  if (!only_in_file(s, context, "'bounded'")) return;
+void Resolver::statement(const ast::Fact& n, const ast::Statement& s, const Context& context) {
+  if (!only_in_file(s, context, quote(ast::spelling(n.fact)))) return;
   for (const ast::Op& op : n.ops) {
     for (const Target& target : names_.operators(op)) {
-      draft_.rules.facts.push_back({FactRule::Fact::bounded, target.op, op.span});
+      draft_.rules.facts.push_back({n.fact, target.op, op.span});
     }
   }
 }

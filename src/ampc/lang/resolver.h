@@ -53,7 +53,7 @@ class Resolver {
   static bool lowers(const Target& target, ElemType low);
   static void show_declaration(Diagnostic& d, const Target& target);
   void check_lowerable(const Target& target, const ast::Qualifiers& q, Span span);
-  void statement(const ast::Bounded& n, const ast::Statement& s, const Context& context);
+  void statement(const ast::Fact& n, const ast::Statement& s, const Context& context);
   void statement(const ast::Role& n, const ast::Statement& s, const Context& context);
   // An alias for several operators: a parameter may stand for an operand of some of them only.
   static bool stands_elsewhere(const Target& target, const std::vector<Target>& targets, const ast::Operand& operand,

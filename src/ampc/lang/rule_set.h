@@ -130,10 +130,13 @@ struct RoleRule {
   Span span;
 };
 
-/// A statement about the operator's result: `bounded Softmax, Sigmoid` (R25: whatever goes in, what comes out fits
+/// A statement about the operator's results: `bounded Softmax, Sigmoid` (R25: whatever goes in, what comes out fits
 /// low).
 struct FactRule {
-  enum class Fact : std::uint8_t { bounded };
+  enum class Fact : std::uint8_t {
+    bounded,
+    moves,  // their elements are elements of the first operand, or constants: it is cast before as well as behind
+  };
   Fact fact = Fact::bounded;
   OpName op;
   Span span;
@@ -200,6 +203,10 @@ struct Settings {
   std::optional<Shared> shared;
   std::optional<Functions> functions;
   std::optional<OnConflict> on_conflict;
+  // What removes casts that are not needed; on unless said otherwise.
+  std::optional<bool> rewrite_creators;   // R20: creators make low themselves
+  std::optional<bool> rewrite_moved;      // casts change places with what only moves elements
+  std::optional<bool> rewrite_redundant;  // casts of the model's own that change nothing
 };
 
 /// `level O2 { default low  weights low }`

@@ -21,6 +21,12 @@ void apply(Settings& settings, const RuleSet& rules, const std::string& key, con
     settings.follow = value == "any" ? FollowMode::any : FollowMode::last;
   } else if (key == "gray") {
     settings.gray = value == "cut" ? Gray::cut : Gray::local;
+  } else if (key == "rewrite creators") {
+    settings.rewrite_creators = value == "on";
+  } else if (key == "rewrite moved") {
+    settings.rewrite_moved = value == "on";
+  } else if (key == "rewrite redundant") {
+    settings.rewrite_redundant = value == "on";
   } else if (key == "io") {
     settings.io = value == "keep" ? Io::keep : Io::low;
   } else if (key == "overflow") {

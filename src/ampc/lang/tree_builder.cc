@@ -49,7 +49,9 @@ class Builder : private Words {
     if (auto* t = s->level()) return level(t);
     if (auto* t = s->levelPart()) return level_part(t);
     if (auto* t = s->list()) return list(t, false);
-    if (auto* t = s->bounded()) return ast::Bounded{ops(t->operators())};
+    if (auto* t = s->fact()) {
+      return ast::Fact{t->MOVES() != nullptr ? FactRule::Fact::moves : FactRule::Fact::bounded, ops(t->operators())};
+    }
     if (auto* t = s->overriding()) return overriding(t);
     if (auto* t = s->role()) return role(t, false);
     if (auto* t = s->alias()) return alias(t);
@@ -79,6 +81,9 @@ class Builder : private Words {
   ast::Setting setting(P::SettingContext* t) {
     if (t->ON() != nullptr) {
       return {{"on conflict", places_.of(t->ON()->getSymbol(), t->CONFLICT()->getSymbol())}, word(t->choice())};
+    }
+    if (t->REWRITE() != nullptr) {
+      return {{"rewrite " + t->word()->getText(), places_.of(t->start, t->word()->stop)}, word(t->toggle())};
     }
     const ast::Word key{t->start->getText(), places_.of(t->start)};
     return {key, t->toggle() != nullptr ? word(t->toggle()) : word(t->word())};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 #include <unordered_map>
 
 #include "onnx/defs/schema.h"
@@ -21,7 +20,7 @@ class Shapes {
  public:
   explicit Shapes(const Model& m) : m_(m), counts_(m.values.size(), 0) {}
 
-  std::vector<std::uint64_t> run() {
+  std::vector<std::uint64_t> run(bool ask) {
     for (ValueId v = 0; v < m_.values.size(); ++v) {
       const Value& value = m_.values[v];
       if (value.weight != nullptr)
@@ -32,7 +31,7 @@ class Shapes {
       return std::all_of(m_.results.begin() + n.result_begin, m_.results.begin() + n.result_end,
                          [&](ValueId v) { return v == kNone || counts_[v] != 0 || !m_.values[v].tensor; });
     });
-    if (!all_known) infer();
+    if (ask && !all_known) infer();
     stand_in(0);
     return std::move(counts_);
   }
@@ -109,6 +108,6 @@ class Shapes {
 
 }  // namespace
 
-std::vector<std::uint64_t> element_counts(const Model& m) { return Shapes(m).run(); }
+std::vector<std::uint64_t> element_counts(const Model& m, bool infer) { return Shapes(m).run(infer); }
 
 }  // namespace ampc

@@ -16,6 +16,7 @@ inline constexpr std::uint64_t kUnknownElements = 4096;
 
 /// By ValueId: the number of elements, at least 1; of a value whose shape nothing tells, the most that an operand of
 /// its producer has.
-std::vector<std::uint64_t> element_counts(const Model& m);
+/// With `infer`, onnx's inference is asked where the model itself does not tell.
+std::vector<std::uint64_t> element_counts(const Model& m, bool infer);
 
 }  // namespace ampc

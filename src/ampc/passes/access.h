@@ -35,6 +35,18 @@ inline void overrule(Decision& d, Reason reason, ValueId v, const Span& rule = {
 /// A weight of fp32 that the compiler may store in another type: an initializer or a Constant node's value.
 inline bool is_weight(const Value& v) { return v.weight != nullptr || v.kind == ValueKind::initializer; }
 
+/// A cast of the model's own to the type that its operand has: it can be read past. Of a weight or a creator it cannot:
+/// what these become depends on who reads them.
+inline bool changes_nothing(const Model& m, const Plan& plan, NodeId n) {
+  if (!m.op_of(n).is_cast || m.operands_of(n).empty() || m.results_of(n).empty()) return false;
+  const ValueId from = m.operands_of(n)[0], to = m.results_of(n)[0];
+  if (from == kNone || to == kNone || !m.values[from].tensor || is_weight(m.values[from])) return false;
+  const NodeId p = m.values[from].producer;
+  if (p != kNone && (plan.nodes[p].reason == Reason::attribute_type || plan.nodes[p].reason == Reason::creator_low))
+    return false;
+  return m.values[from].type == m.values[to].type && m.values[from].type != ElemType::undefined;
+}
+
 /// The operand may come in any of its types without a cast: it shares its type variable with no other operand, and what
 /// the operator makes of it is no floating point (Shape, Size, NonZero, IsNaN, ArgMax), as its schema shows.
 inline bool takes_as_it_comes(const Op& op, std::size_t slot) {

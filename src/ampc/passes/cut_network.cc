@@ -24,8 +24,8 @@ struct End {
 
 class CutNetwork::Builder {
  public:
-  Builder(CutNetwork& net, const PassContext& c, const std::vector<std::uint64_t>& elements)
-      : net_(net), c_(c), m_(c.model), elements_(elements), interface_(c) {}
+  Builder(CutNetwork& net, const PassContext& c, const std::vector<std::uint64_t>& elements, bool exact)
+      : net_(net), c_(c), m_(c.model), elements_(elements), exact_(exact), interface_(c) {}
 
   void run(const std::vector<NodeId>& open) {
     vertex_of_.assign(m_.nodes.size(), kNone);
@@ -87,7 +87,9 @@ class CutNetwork::Builder {
     }
     if (m_.op_of(n).is_cast) {  // one that widens is read past by who wants the narrow value
       const ValueId u = m_.operands_of(n)[0];
-      return u != kNone && is_low(m_.values[u].type) ? End{kLow, m_.values[u].type} : End{};
+      if (u != kNone && is_low(m_.values[u].type)) return {kLow, m_.values[u].type};
+      const bool read_past = c_.rules.settings().rewrite_redundant.value_or(true) && changes_nothing(m_, c_.plan, n);
+      return read_past ? maker(u) : End{};
     }
     if (!is_open(n) && d.choice != Choice::low) return {};
     if (!has_var(d.vars, result_var(m_.op_of(n), value.slot))) return {};
@@ -113,7 +115,7 @@ class CutNetwork::Builder {
   }
 
   /// Who reads the value, and whether some of them are open.
-  bool readers(ValueId v, const End& made, std::vector<End>& list) const {
+  bool readers(ValueId v, const End& made, bool whole, std::vector<End>& list) const {
     const bool as_read = lowered_offline(v);
     bool open = false;
     for (const Reader& r : c_.readers.of(v)) {
@@ -125,9 +127,12 @@ class CutNetwork::Builder {
           list.push_back({});
         } else if (is_low(to)) {
           list.push_back({kLow, to});
+        } else if (whole) {
+          list.push_back({});
         }
       } else if (takes_as_it_comes(op, r.slot)) {
-        if (made.vertex != kFp32 && !op.signature->input(r.slot)->elems.contains(made.low)) list.push_back({});
+        const bool must = made.vertex != kFp32 && !op.signature->input(r.slot)->elems.contains(made.low);
+        if (must || whole) list.push_back({});
       } else if (!operand_lowers(m_, d, r.node, r.slot)) {
         list.push_back({});
       } else if (is_open(r.node)) {
@@ -148,8 +153,12 @@ class CutNetwork::Builder {
   void value(ValueId v) {
     std::vector<End> list;
     const End made = maker(v);
-    const bool open = readers(v, made, list) || made.vertex > kFp32;
+    const bool whole = exact_ && made.vertex > kFp32 && !made_of_low(v);
+    const bool open = readers(v, made, whole, list) || made.vertex > kFp32;
     if (list.empty() || !open) return;
+    for (const End& e : list) {
+      if (whole) imply(made.vertex, e.low == made.low ? e.vertex : kFp32);
+    }
     const std::int64_t bytes = cast_bytes(elements_[v]);
     if (const ElemType low = one_low(list); lowered_offline(v) && low != ElemType::undefined) {
       if (!has_copy(v)) pay(some_low(list, low), some_fp32(list), bytes);
@@ -169,10 +178,19 @@ class CutNetwork::Builder {
     pay(made.vertex, other ? kFp32 : some_fp32(list), bytes);
   }
 
+  /// What moved its elements here took them from a low value.
+  bool made_of_low(ValueId v) const {
+    while (m_.values[v].producer != kNone && is_open(m_.values[v].producer)) {
+      v = m_.operands_of(m_.values[v].producer)[0];
+    }
+    return maker(v).vertex == kLow;
+  }
+
   /// A weight, or a creator, that is low without a cast where all of its readers are (R20, R24).
   bool lowered_offline(ValueId v) const {
     const Value& value = m_.values[v];
     if (value.producer != kNone && !m_.op_of(value.producer).is_constant) {
+      if (!c_.rules.settings().rewrite_creators.value_or(true)) return false;
       const Reason reason = c_.plan.nodes[value.producer].reason;
       return reason == Reason::attribute_type || reason == Reason::creator_low;
     }
@@ -234,6 +252,7 @@ class CutNetwork::Builder {
   const PassContext& c_;
   const Model& m_;
   const std::vector<std::uint64_t>& elements_;
+  bool exact_;
   Interface interface_;
   std::vector<MinCut::Vertex> vertex_of_;    // by NodeId
   std::unordered_map<ValueId, End> joined_;  // results of Ifs
@@ -241,8 +260,8 @@ class CutNetwork::Builder {
 };
 
 CutNetwork::CutNetwork(const PassContext& c, const std::vector<NodeId>& open,
-                       const std::vector<std::uint64_t>& elements) {
-  Builder(*this, c, elements).run(open);
+                       const std::vector<std::uint64_t>& elements, bool exact) {
+  Builder(*this, c, elements, exact).run(open);
 }
 
 std::vector<Choice> CutNetwork::solve(std::int64_t penalty) const {

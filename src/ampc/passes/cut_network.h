@@ -15,8 +15,10 @@ inline std::int64_t cast_bytes(std::uint64_t elements) { return static_cast<std:
 class CutNetwork {
  public:
   /// `c.plan` is a plan that is decided throughout; its decisions hold for all nodes but `open`, and are what those
-  /// should be where nothing speaks against it.
-  CutNetwork(const PassContext& c, const std::vector<NodeId>& open, const std::vector<std::uint64_t>& elements);
+  /// should be where nothing speaks against it. `exact`: the open nodes only move elements, and nothing may be read in
+  /// fp32 that was rounded before.
+  CutNetwork(const PassContext& c, const std::vector<NodeId>& open, const std::vector<std::uint64_t>& elements,
+             bool exact);
 
   /// The choices of the open nodes, in their order, that cost least: bytes cast, with `penalty` more for each cast;
   /// then casts; then the fewest nodes that differ from the plan.

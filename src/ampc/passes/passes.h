@@ -34,6 +34,8 @@ void check_mixed(const PassContext& c);
 void cut(const PassContext& c);
 /// R14, R15: what follows its operands. Nothing is open afterwards.
 void settle(const PassContext& c);
+/// Casts change places with nodes that only move elements, where that leaves less to cast.
+void move_casts(const PassContext& c);
 /// The type in which each value is made or stored: results (R10), inputs and outputs (R22), creators (R20), weights
 /// (R24).
 void type_values(const PassContext& c);

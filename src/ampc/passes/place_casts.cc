@@ -44,6 +44,7 @@ class Placer {
     plan_.removed.assign(m_.nodes.size(), 0);
     required_.assign(m_.values.size(), ElemType::undefined);
     record_of_.assign(m_.values.size(), {kNone, kNone, kNone});
+    redundant_ = plan_.any_low && c_.rules.settings().rewrite_redundant.value_or(true);
     require_outputs();
     for (NodeId n = 0; n < m_.nodes.size(); ++n) operands(n);
     outputs();
@@ -82,6 +83,10 @@ class Placer {
       const NodeId p = m_.values[v].producer;
       if (p == kNone || !m_.op_of(p).is_cast || m_.operands_of(p).empty() || m_.operands_of(p)[0] == kNone) return v;
       const ValueId u = m_.operands_of(p)[0];
+      if (redundant_ && plan_.home[u] == m_.values[v].type && changes_nothing(m_, plan_, p)) {
+        v = u;
+        continue;
+      }
       if (!m_.values[u].tensor || !castable(plan_.home[u]) || !castable(m_.values[v].type)) return v;
       const bool no_op_now = plan_.home[u] == m_.values[v].type && plan_.home[u] != m_.values[u].type;
       const bool back_again = plan_.home[u] == want && m_.values[v].type == ElemType::float32;
@@ -312,6 +317,7 @@ class Placer {
   const Model& m_;
   Plan& plan_;
   Interface interface_;
+  bool redundant_ = false;          // casts of the model's own that change nothing are read past
   std::vector<ElemType> required_;  // by ValueId
   std::vector<std::array<std::uint32_t, kVersions>> record_of_;
   std::vector<Record> records_;

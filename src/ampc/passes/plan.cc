@@ -89,6 +89,10 @@ std::string_view reason_text(Reason r) {
       return "gray cut: low, for the fewest bytes cast";
     case Reason::cut_fp32:
       return "gray cut: fp32, for the fewest bytes cast";
+    case Reason::moved_low:
+      return "moves elements: low, so that less is cast";
+    case Reason::moved_fp32:
+      return "moves elements: fp32, so that less is cast";
   }
   return "";
 }
@@ -126,6 +130,7 @@ Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnost
   passes::check_mixed(c);
   passes::cut(c);
   passes::settle(c);
+  passes::move_casts(c);
   passes::type_values(c);
   passes::place_casts(c);
   for (NodeId n = 0; n < model.nodes.size(); ++n) {

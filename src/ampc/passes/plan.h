@@ -64,6 +64,8 @@ enum class Reason : std::uint8_t {
   level_default,
   cut_low,  // decided with all others for the fewest bytes cast (R16)
   cut_fp32,
+  moved_low,  // moves elements, with its casts on the side where less is cast
+  moved_fp32,
 };
 
 std::string_view reason_text(Reason r);

@@ -50,6 +50,9 @@ RuleIndex::RuleIndex(const lang::RuleSet& rules, const lang::Settings& overrides
   take(settings_.shared, overrides.shared);
   take(settings_.functions, overrides.functions);
   take(settings_.on_conflict, overrides.on_conflict);
+  take(settings_.rewrite_creators, overrides.rewrite_creators);
+  take(settings_.rewrite_moved, overrides.rewrite_moved);
+  take(settings_.rewrite_redundant, overrides.rewrite_redundant);
   bind_ops(model);
   bind_scopes(model);
 }
@@ -59,6 +62,7 @@ void RuleIndex::bind_ops(const Model& m) {
   operand_roles_.resize(m.ops.size());
   result_roles_.resize(m.ops.size());
   bounded_.resize(m.ops.size());
+  moves_.resize(m.ops.size());
   // A function may import another version of a domain than the model, so an operator can be there more than once.
   std::multimap<lang::OpName, OpId> ids;
   for (OpId op = 0; op < m.ops.size(); ++op) {
@@ -80,7 +84,10 @@ void RuleIndex::bind_ops(const Model& m) {
       }
     });
   }
-  for (const auto& rule : rules_.facts) each(rule.op, [&](OpId op) { bounded_[op] = 1; });
+  for (const auto& rule : rules_.facts) {
+    auto& list = rule.fact == lang::FactRule::Fact::moves ? moves_ : bounded_;
+    each(rule.op, [&](OpId op) { list[op] = 1; });
+  }
 }
 
 std::string RuleIndex::path_of(const Model& m, NodeId n) {

@@ -50,6 +50,7 @@ class RuleIndex {
   const std::vector<BoundRole>& operand_roles(OpId op) const { return operand_roles_[op]; }
   const std::vector<BoundRole>& result_roles(OpId op) const { return result_roles_[op]; }
   bool bounded(OpId op) const { return bounded_[op] != 0; }
+  bool moves(OpId op) const { return moves_[op] != 0; }
 
   /// The rank of the rule's scope among those that hold at `n`: a scope comes before the one that it stands in, a range
   /// of nodes before a range around it. -1 where it does not hold there.
@@ -76,7 +77,7 @@ class RuleIndex {
   lang::Settings settings_;
   std::vector<std::vector<const lang::OpRule*>> op_rules_;
   std::vector<std::vector<BoundRole>> operand_roles_, result_roles_;
-  std::vector<std::uint8_t> bounded_;
+  std::vector<std::uint8_t> bounded_, moves_;
   std::vector<std::uint32_t> scope_of_;                 // by NodeId: index into scope_sets_; empty without scopes
   std::vector<std::vector<lang::ScopeId>> scope_sets_;  // which scopes hold, outer first
   std::vector<Options> scope_options_;                  // by scope set

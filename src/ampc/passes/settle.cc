@@ -83,6 +83,8 @@ class Settler {
     }
     if (value.producer == kNone) return promote || value.block != 0 ? Made::fp32 : Made::undecided;
     if (c_.plan.low_results[v] != 0) return Made::low;
+    if (c_.rules.settings().rewrite_redundant.value_or(true) && changes_nothing(m_, c_.plan, value.producer))
+      return made(m_.operands_of(value.producer)[0], promote, level);
     const Decision& d = c_.plan.nodes[value.producer];
     if (d.reason == Reason::attribute_type) return promote ? Made::fp32 : Made::undecided;
     if (d.choice != Choice::low) return Made::fp32;

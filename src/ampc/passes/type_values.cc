@@ -42,7 +42,8 @@ class Typer {
         output_types_.emplace(m_.blocks[b].outputs[i], interface_.output_type(b, i));
     }
     for (NodeId n = 0; n < m_.nodes.size(); ++n) {
-      if (c_.plan.nodes[n].reason == Reason::attribute_type) creator(n);
+      if (c_.plan.nodes[n].reason == Reason::attribute_type && c_.rules.settings().rewrite_creators.value_or(true))
+        creator(n);
     }
     if (c_.plan.any_low) weights();
   }
