@@ -223,7 +223,8 @@ def profiles(found, unasked):
             casts to fp32 that the runtime adds by itself: there fp16 is a form of storage, and target/ort-cpu-native.amp lists
             what has no kernel of its own. It adds none for bf16, so an operator without a kernel for bf16 does not load.""",
             """Where the runtime has no fp32 kernel either, nothing is said. Nor of operators on sequences and optionals, which keep
-            their types: """ + ", ".join(name for _, name in sorted(unasked)) + "."),
+            their types: """ + ", ".join(name for _, name in sorted(unasked)) + ".")
+        + '\n\nimport "ort-cpu/com.microsoft.amp" for com.microsoft',
         "ort-cpu-native.amp": comment(
             f"Measured with {versions()}, by tests/target/probe_ort_cpu.py --write.",
             """What onnxruntime's CPU has no kernel of its own for, and would run in fp32 between casts that it adds. Left in fp32
