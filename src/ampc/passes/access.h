@@ -44,7 +44,8 @@ inline ValueId widened_from(const Model& m, ValueId v) {
   return u != kNone && is_low(m.values[u].type) ? u : kNone;
 }
 
-/// A cast of the model's own to the type that its operand has: it can be read past. Of a weight or a creator it cannot:
+/// A cast of the model's own to the type that its operand has, fp32 or a low one: it can be read past. Of a weight or a
+/// creator it cannot:
 /// what these become depends on who reads them.
 inline bool changes_nothing(const Model& m, const Plan& plan, NodeId n) {
   if (!m.op_of(n).is_cast || m.operands_of(n).empty() || m.results_of(n).empty()) return false;
@@ -53,7 +54,8 @@ inline bool changes_nothing(const Model& m, const Plan& plan, NodeId n) {
   const NodeId p = m.values[from].producer;
   if (p != kNone && (plan.nodes[p].reason == Reason::attribute_type || plan.nodes[p].reason == Reason::creator_low))
     return false;
-  return m.values[from].type == m.values[to].type && m.values[from].type != ElemType::undefined;
+  const ElemType t = m.values[from].type;
+  return t == m.values[to].type && (t == ElemType::float32 || is_low(t));
 }
 
 /// The operand may come in any of its types without a cast: it shares its type variable with no other operand, and what
