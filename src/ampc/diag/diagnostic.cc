@@ -91,6 +91,12 @@ std::size_t count(const std::deque<Diagnostic>& list, Severity severity) {
 
 }  // namespace
 
+void Diagnostics::take(Diagnostics& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  for (Diagnostic& d : other.list_) list_.push_back(std::move(d));
+  other.list_.clear();
+}
+
 std::size_t Diagnostics::errors() const {
   const std::lock_guard lock(mutex_);
   return count(list_, Severity::error);

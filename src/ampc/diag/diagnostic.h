@@ -90,6 +90,9 @@ class Diagnostics {
     return report(Severity::note, code, std::move(message));
   }
 
+  /// Adds what `other` holds, and leaves it empty. No reference to one of those may be in use.
+  void take(Diagnostics& other);
+
   bool failed() const { return errors() != 0; }
   std::size_t errors() const;
   std::size_t warnings() const;

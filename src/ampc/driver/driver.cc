@@ -89,6 +89,7 @@ class Run {
     }
     auto rules = lang::compile(o_.rules, options, sources_, diagnostics_);
     const auto model = reading.valid() ? reading.get() : nullptr;
+    diagnostics_.take(model_diagnostics_);
     if (!rules) return kWrongInput;
     if (o_.emit == Emit::rules) {
       out_ << lang::dump_rules(*rules);
@@ -119,7 +120,7 @@ class Run {
     };
     std::unique_ptr<Model> model;
     try {
-      model = read_model(o_.model, diagnostics_, tell);
+      model = read_model(o_.model, model_diagnostics_, tell);
     } catch (...) {
       tell({});
       throw;
@@ -254,6 +255,7 @@ class Run {
   std::ostream& err_;
   SourceMap sources_;
   Diagnostics diagnostics_;
+  Diagnostics model_diagnostics_;  // of reading: an error in one input must not look like one in the other
   std::string summary_;
 };
 
