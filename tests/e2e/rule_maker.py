@@ -189,7 +189,8 @@ class RuleMaker:
 
     def training(self):
         node = self.operator()
-        operands = [f.name for f in self.schema(node).inputs] if self.schema(node) else ["1", "2"]
+        operands = [f.name for f in self.schema(node).inputs] if self.schema(node) else []
+        operands = operands or ["1", "2"]
         a, b = self.rng.choice(operands), self.rng.choice(operands)
         optimizer = f"optimizer {self.spelt(node)}({a}: {self.rng.choice(['parameter', 'state'])}, {b}: gradient)"
         text = self.rng.choice([optimizer, optimizer, f"collective {self.operators()}", "master rounded",
