@@ -134,10 +134,12 @@ class Run {
     overrides.dtype = o_.dtype;
     overrides.promote = o_.promote;
     overrides.gray = o_.gray;
-    for (const std::string& name : o_.no_rewrite) {
-      (name == "creators" ? overrides.rewrite_creators
-       : name == "moved"  ? overrides.rewrite_moved
-                          : overrides.rewrite_redundant) = false;
+    for (const auto* names : {&o_.rewrite, &o_.no_rewrite}) {
+      for (const std::string& name : *names) {
+        (name == "creators" ? overrides.rewrite_creators
+         : name == "moved"  ? overrides.rewrite_moved
+                            : overrides.rewrite_redundant) = names == &o_.rewrite;
+      }
     }
     overrides.io = o_.io;
     overrides.functions = o_.functions;

@@ -35,6 +35,10 @@ std::optional<Options> parse_options(const std::vector<std::string>& args, std::
   app.add_option("--gray", gray, "Follow nodes one by one (local), or all at once by the fewest bytes cast (cut)")
       ->check(CLI::IsMember({"local", "cut"}))
       ->type_name("HOW");
+  app.add_option("--rewrite", o.rewrite, "Remove casts that could go: moved beside creators and redundant")
+      ->check(CLI::IsMember({"creators", "moved", "redundant"}))
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_option("--no-rewrite", o.no_rewrite, "Leave casts that could go: creators, moved, redundant; may be repeated")
       ->check(CLI::IsMember({"creators", "moved", "redundant"}))
       ->type_name("NAME")

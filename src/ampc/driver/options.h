@@ -23,8 +23,8 @@ struct Options {
   std::optional<lang::Io> io;
   std::optional<lang::Functions> functions;
   bool external_data = false;
-  std::uint64_t threshold = 1024;       // bytes from which on a weight goes into the data file
-  std::vector<std::string> no_rewrite;  // creators, moved, redundant
+  std::uint64_t threshold = 1024;                // bytes from which on a weight goes into the data file
+  std::vector<std::string> rewrite, no_rewrite;  // creators, moved, redundant
   std::vector<std::string> import_dirs;
   std::vector<std::string> targets;
   std::string depfile;

@@ -285,10 +285,10 @@ struct Settings {
   std::optional<Functions> functions;
   std::optional<Master> master;
   std::optional<OnConflict> on_conflict;
-  // What removes casts that are not needed; on unless said otherwise.
-  std::optional<bool> rewrite_creators;   // R20: creators make low themselves
-  std::optional<bool> rewrite_moved;      // casts change places with what only moves elements
-  std::optional<bool> rewrite_redundant;  // casts of the model's own that change nothing
+  // What removes casts that are not needed.
+  std::optional<bool> rewrite_creators;  // R20: creators make low themselves; on unless said otherwise
+  std::optional<bool> rewrite_moved;     // casts change places with what only moves elements; off unless said otherwise
+  std::optional<bool> rewrite_redundant;  // casts of the model's own that change nothing; on unless said otherwise
 };
 
 /// `level O2 { default low  weights low }`

@@ -2,7 +2,8 @@
 // type where that leaves fewer bytes to cast, or lets two casts cancel. Nothing is read in fp32 that was not before.
 //
 // Which operators these are is a fact of the rules (`moves`). Only a node that its operands or its level decided is
-// looked at; sizes are those that the model itself tells.
+// looked at; sizes are those that the model itself tells. Only where it is asked for: such a choice depends on the
+// casts of all nodes around, so that what is compiled a second time may be found to be worth another one.
 #include <algorithm>
 
 #include "ampc/model/shapes.h"
@@ -103,7 +104,7 @@ class Mover {
 }  // namespace
 
 void move_casts(const PassContext& c) {
-  if (c.rules.settings().rewrite_moved.value_or(true)) Mover(c).run();
+  if (c.rules.settings().rewrite_moved.value_or(false)) Mover(c).run();
 }
 
 }  // namespace ampc::passes
