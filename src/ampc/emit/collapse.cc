@@ -77,6 +77,13 @@ class Collapser {
     return cast != value_of_.end() ? cast->second : m_.find(block, name);
   }
 
+  /// Past casts of the model's own that nothing reads any more.
+  ValueId read_instead_of(ValueId v) const {
+    while (v != kNone && m_.values[v].producer != kNone && plan_.removed[m_.values[v].producer] != 0)
+      v = plan_.operand_values[m_.nodes[m_.values[v].producer].operand_begin];
+    return v;
+  }
+
   Outlined outline(BlockId b, const onnx::GraphProto& body) const {
     const FunctionCall& call = m_.calls[m_.blocks[b].call];
     const onnx::FunctionProto& f = *call.function;
@@ -95,7 +102,7 @@ class Collapser {
     std::unordered_map<ValueId, std::string> formal_of, operand_of;
     for (int i = 0; i < f.input_size(); ++i) {
       const std::string actual = i < call.original->input_size() ? call.original->input(i) : std::string();
-      const ValueId v = actual.empty() ? kNone : m_.find(outside, actual);
+      const ValueId v = actual.empty() ? kNone : read_instead_of(m_.find(outside, actual));
       if (v != kNone) formal_of.emplace(v, f.input(i));
       const std::string own = v == kNone ? actual : std::string(plan_.name_of(m_, v));
       auto read = std::find(left.begin(), left.end(), own);
