@@ -122,17 +122,37 @@ class RuleMaker:
     def setting(self):
         key, values = self.rng.choice([("overflow", ["keep", "clamp", "inf", "error"]), ("underflow", ["keep", "flush"]),
                                        ("shared", ["fp32", "low", "both"]), ("on conflict", ["node", "store", "error"]),
-                                       ("follow", ["any", "last"]), ("promote", ["on", "off"]), ("functions", ["keep", "inline"])])
+                                       ("follow", ["any", "last"]), ("promote", ["on", "off"]), ("gray", ["local", "cut"]),
+                                       ("functions", ["keep", "inline"]), ("rewrite creators", ["on", "off"]),
+                                       ("rewrite redundant", ["on", "off"]), ("rewrite moved", ["on", "off"])])
         value = self.rng.choice(values)
-        return Statement(key, [f"{key} {value}"], may_refuse=value == "error")
+        # What moves depends on the casts around it, and a second compilation finds others there.
+        return Statement(key, [f"{key} {value}"], may_refuse=value == "error", once=key == "rewrite moved")
 
     def level(self):
         self.has_level = True
         body = f"default {self.rng.choice(['low', 'fp32'])}  weights {self.rng.choice(['keep', 'use', 'low'])}"
         return Statement("level", [f"level {LEVEL} {{ {body} }}"])
 
-    def bounded(self):
-        return Statement("bounded", [f"bounded {self.operators()}"])
+    def fact(self):
+        fact = self.rng.choice(["bounded", "commutes", "moves"])
+        return Statement(fact, [f"{fact} {self.operators()}"])
+
+    def pattern(self):
+        """A node, behind what makes one of its operands where that is a node too."""
+        made = {v: n for n in self.nodes for v in n.output if v}
+        node = self.operator()
+        inner = [(i, v) for i, v in enumerate(node.input) if v in made]
+        arguments, step = ["*"], ""
+        if inner:
+            position, value = self.rng.choice(inner)
+            arguments = ["_"] * position + ["a", "*"]
+            results = ["_"] * list(made[value].output).index(value) + ["a"]
+            step = f"{', '.join(results)} = {self.spelt(made[value])}(*){self.rng.choice(['', '', '?'])} "
+        qualifiers = self.qualifiers()
+        action = self.rng.choice(["keep fp32", "low", "follow"])
+        return Statement("pattern", [f"pattern {qualifiers + ': ' if qualifiers else ''}drawn_{self.rng.randint(0, 99)}() "
+                                     f"{{ {step}y = {self.spelt(node)}({', '.join(arguments)}) }} {action}"])
 
     def alias(self):
         node = self.operator()
@@ -199,9 +219,9 @@ class RuleMaker:
 
     def draw(self):
         kinds = [(self.extern, 4)] if any(n.op_type == "Warp" for n in self.nodes) else []
-        kinds += [(self.operator_list, 10), (self.role, 5), (self.setting, 3), (self.level, 1), (self.bounded, 1),
+        kinds += [(self.operator_list, 10), (self.role, 5), (self.setting, 3), (self.level, 1), (self.fact, 1),
                   (self.alias, 1), (self.tensor, 2), (self.node, 3), (self.guard, 1), (self.weight, 2), (self.io, 2),
-                  (self.scope, 3), (self.block, 1), (self.training, 2)]
+                  (self.scope, 3), (self.block, 1), (self.training, 2), (self.pattern, 3)]
         (kind,) = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])
         return kind()
 

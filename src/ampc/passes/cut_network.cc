@@ -123,11 +123,9 @@ class CutNetwork::Builder {
       const Decision& d = c_.plan.nodes[r.node];
       if (op.is_cast) {
         const ElemType to = m_.values[m_.results_of(r.node)[0]].type;
-        if (as_read) {
-          list.push_back({});
-        } else if (is_low(to)) {
+        if (!as_read && is_low(to)) {
           list.push_back({kLow, to});
-        } else if (whole) {
+        } else if (as_read || whole) {
           list.push_back({});
         }
       } else if (takes_as_it_comes(op, r.slot)) {
