@@ -84,8 +84,10 @@ class Run {
     std::future<std::unique_ptr<Model>> reading;
     lang::CompileOptions options{o_.import_dirs, installed_rules(), std::move(*targets)};
     if (o_.emit != Emit::rules) {
+      options.model_domains = [found = std::make_shared<std::future<std::set<std::string>>>(domains.get_future())] {
+        return found->get();
+      };
       reading = std::async(std::launch::async, [&] { return read(domains); });
-      options.model_domains = [&] { return domains.get_future().get(); };
     }
     auto rules = lang::compile(o_.rules, options, sources_, diagnostics_);
     const auto model = reading.valid() ? reading.get() : nullptr;

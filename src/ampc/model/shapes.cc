@@ -52,6 +52,11 @@ class Shapes {
   void infer() {
     onnx_registry::register_all();  // the inference looks operators up in onnx's registry
     onnx::ModelProto copy = *m_.proto;
+    // Calls hold their bodies and no operands any more: onnx must not look for their functions.
+    copy.clear_functions();
+    std::unordered_map<const onnx::GraphProto*, BlockId> blocks;
+    for (BlockId b = 0; b < m_.blocks.size(); ++b) blocks.emplace(m_.blocks[b].graph, b);
+    declare(m_.proto->graph(), *copy.mutable_graph(), blocks);
     onnx::ShapeInferenceOptions options;
     options.error_mode = 0;
     options.enable_data_propagation = true;
@@ -60,9 +65,30 @@ class Shapes {
     } catch (const std::exception&) {
       // What was inferred so far stands in the copy.
     }
-    std::unordered_map<const onnx::GraphProto*, BlockId> blocks;
-    for (BlockId b = 0; b < m_.blocks.size(); ++b) blocks.emplace(m_.blocks[b].graph, b);
     read(m_.proto->graph(), copy.graph(), blocks);
+  }
+
+  /// Some of onnx's inference functions read the type of an operand that has none: every result gets one.
+  void declare(const onnx::GraphProto& original, onnx::GraphProto& copy,
+               const std::unordered_map<const onnx::GraphProto*, BlockId>& blocks) const {
+    if (const auto b = blocks.find(&original); b != blocks.end()) {
+      const Block& block = m_.blocks[b->second];
+      for (NodeId n = block.first; n < block.last; ++n) {
+        for (const ValueId v : m_.results_of(n)) {
+          if (v == kNone || m_.values[v].declared != nullptr || !m_.values[v].tensor) continue;
+          const ElemType type = m_.values[v].type == ElemType::undefined ? ElemType::float32 : m_.values[v].type;
+          onnx::ValueInfoProto* info = copy.add_value_info();
+          info->set_name(std::string(m_.values[v].name));
+          info->mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(type));
+        }
+      }
+    }
+    for (int i = 0; i < original.node_size(); ++i) {
+      for (int a = 0; a < original.node(i).attribute_size(); ++a) {
+        if (original.node(i).attribute(a).has_g())
+          declare(original.node(i).attribute(a).g(), *copy.mutable_node(i)->mutable_attribute(a)->mutable_g(), blocks);
+      }
+    }
   }
 
   void read(const onnx::GraphProto& original, const onnx::GraphProto& copy,
