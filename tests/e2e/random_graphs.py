@@ -7,7 +7,7 @@ Every run draws other graphs, 200 of them or 500 under AMPC_FULL=1, and prints i
 
 Of each graph, drawn by graph_maker.py: full check and strict inference; the same nodes on the same values; inputs and
 outputs as asked; the same bytes at -j1 and -j4; no cast twice, no new round trip; under `gray cut` no more casts than
-without; compiling the result again changes nothing; level O0 is the identity.
+without; compiling the result again changes nothing (but under the cut); level O0 is the identity.
 Half of them are compiled by the rules that ship, half by a file drawn by rule_maker.py that adds to those.
 Seed and failing graphs are told: graph i of a run is `--seed SEED+i --count 1`.
 """
@@ -122,7 +122,8 @@ def check(compiler, model, rng, folder):
                 compiled(compiler, before, again, dataclasses.replace(mode, gray="local"), ["-j1", way])
                 casts = modelfacts.casts(onnx.load(again)).count
                 expect(has.count <= casts, f"the cut makes {has.count} casts, {way} {casts}")
-        if rules is None or not rules.once:
+        # The cut looks at all open nodes at once, and a second compilation finds other ones open.
+        if mode.gray != "cut" and (rules is None or not rules.once):
             compiled(compiler, after, again, mode, ["-j1", *promote], rules)
             changes = modelfacts.differences(result, onnx.load(again))
             expect(not changes, f"compiling the result again changes {', '.join(changes[:5])}")

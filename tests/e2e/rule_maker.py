@@ -126,8 +126,8 @@ class RuleMaker:
                                        ("functions", ["keep", "inline"]), ("rewrite creators", ["on", "off"]),
                                        ("rewrite redundant", ["on", "off"]), ("rewrite moved", ["on", "off"])])
         value = self.rng.choice(values)
-        # What moves depends on the casts around it, and a second compilation finds others there.
-        return Statement(key, [f"{key} {value}"], may_refuse=value == "error", once=key == "rewrite moved")
+        # What moves, or is cut, depends on the casts around it, and a second compilation finds others there.
+        return Statement(key, [f"{key} {value}"], may_refuse=value == "error", once=key in ("rewrite moved", "gray"))
 
     def level(self):
         self.has_level = True

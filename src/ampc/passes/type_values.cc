@@ -236,6 +236,8 @@ class Typer {
     if (c_.plan.kept[v] != 0 || w.two_lows || policy == lang::Level::Weights::keep || stored_fp32(c_, v))
       return Storage::as_is;
     if (!w.original) return Storage::low;
+    // onnx's inference has a cast of a sparse tensor make a sparse one.
+    if (m_.values[v].sparse != nullptr) return Storage::as_is;
     if (policy == lang::Level::Weights::low && w.original_denied) return Storage::low;
     if (w.low == ElemType::undefined) return Storage::as_is;
     switch (c_.rules.settings().shared.value_or(lang::Shared::fp32)) {
