@@ -12,7 +12,9 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/emit/graph_names.h"
+#include "ampc/model/domain.h"
 #include "ampc/model/functions.h"
+#include "ampc/model/special_ops.h"
 #include "ampc/model/storage.h"
 
 namespace ampc::emit {
@@ -42,10 +44,6 @@ class Inliner {
   }
 
  private:
-  static std::string_view canonical(std::string_view domain) {
-    return domain == "ai.onnx" ? std::string_view{} : domain;
-  }
-
   /// A body with calls that had to stay is not taken apart either.
   static bool holds_calls(const onnx::GraphProto& g) {
     return std::any_of(g.node().begin(), g.node().end(), [](const onnx::NodeProto& n) {
@@ -102,7 +100,7 @@ class Inliner {
     for (onnx::NodeProto* n : moved) g.mutable_node()->UnsafeArenaAddAllocated(n);
     for (auto& [from, to] : copies) {
       auto* n = g.add_node();
-      n->set_op_type("Identity");
+      n->set_op_type(std::string(special::kIdentity));
       n->add_input(renamed.contains(from) ? renamed[from] : from);
       n->add_output(to);
     }

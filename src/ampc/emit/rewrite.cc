@@ -6,6 +6,7 @@
 #include "onnx/onnx_pb.h"
 
 #include "ampc/model/default_domain.h"
+#include "ampc/model/special_ops.h"
 #include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
 
@@ -177,7 +178,7 @@ class Rewriter {
       return;
     }
     auto* proto = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(&m_.storage->arena);
-    proto->set_op_type("Cast");
+    proto->set_op_type(std::string(special::kCast));
     proto->set_name(c.node_name);
     proto->add_input(std::string(version_name(c)));
     proto->add_output(c.name);

@@ -8,6 +8,7 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/model/domain.h"
 #include "ampc/model/functions.h"
 #include "ampc/model/special_ops.h"
 #include "ampc/model/storage.h"
@@ -40,10 +41,6 @@ class Builder {
   bool sorted_any() const { return sorted_any_; }
 
  private:
-  static std::string_view canonical(std::string_view domain) {
-    return domain == "ai.onnx" ? std::string_view{} : domain;
-  }
-
   ValueId add_value(BlockId b, std::string_view name, ValueKind kind) {
     const auto id = static_cast<ValueId>(m_.values.size());
     const ValueId known = m_.blocks[b].names.insert(name, id);

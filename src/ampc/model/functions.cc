@@ -11,6 +11,7 @@
 #include "onnx/onnx_pb.h"
 
 #include "ampc/diag/model_codes.h"
+#include "ampc/model/domain.h"
 #include "ampc/model/storage.h"
 
 namespace ampc::functions {
@@ -92,9 +93,6 @@ class Expander {
   }
 
  private:
-  static std::string_view canonical(std::string_view domain) {
-    return domain == "ai.onnx" ? std::string_view{} : domain;
-  }
   static std::string key(std::string_view domain, std::string_view name, std::string_view overload) {
     return fmt::format("{}\n{}\n{}", canonical(domain), name, overload);
   }

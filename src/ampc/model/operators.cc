@@ -1,14 +1,12 @@
 #include "ampc/model/operators.h"
 
+#include "ampc/model/domain.h"
+
 #include <algorithm>
 #include <tuple>
 
 namespace ampc {
-namespace {
-
-std::string_view canonical(std::string_view domain) { return domain == "ai.onnx" ? std::string_view{} : domain; }
-
-}  // namespace
+namespace {}  // namespace
 
 Operators::Operators(std::vector<Signature> declared) : declared_(std::move(declared)) {
   std::sort(declared_.begin(), declared_.end(), [](const Signature& a, const Signature& b) {

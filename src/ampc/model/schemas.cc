@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "ampc/model/domain.h"
 #include "ampc/model/schema_table.h"
 
 namespace ampc {
@@ -37,8 +38,6 @@ Signature signature_of(const schema_table::OpRow& row) {
     s.attributes.push_back({a.name, a.kind, a.required, a.has_default, a.number, a.text});
   return s;
 }
-
-std::string_view canonical(std::string_view domain) { return domain == "ai.onnx" ? std::string_view{} : domain; }
 
 /// The rows of one operator.
 std::pair<std::size_t, std::size_t> rows_of(std::string_view domain, std::string_view name) {

@@ -10,6 +10,9 @@ namespace ampc::special {
 inline constexpr std::string_view kCast = "Cast";
 inline bool is_cast(std::string_view domain, std::string_view op) { return domain.empty() && op == kCast; }
 
+/// Gives out what it is given: where an inlined body gives out an operand as it came.
+inline constexpr std::string_view kIdentity = "Identity";
+
 /// Holds a value that is known before the model runs: a weight in the form of a node.
 inline bool is_constant(std::string_view domain, std::string_view op) { return domain.empty() && op == "Constant"; }
 
