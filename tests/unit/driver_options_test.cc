@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ampc/driver/command.h"
 #include "ampc/driver/driver.h"
 
 namespace ampc::driver {
@@ -113,6 +114,42 @@ TEST(Options, HelpIsFrozen) {
   std::ostringstream want;
   want << std::ifstream(path).rdbuf();
   EXPECT_EQ(o.out, want.str());
+}
+
+// Both ways to a command's help print the same.
+TEST(Commands, EachTellsItsOptions) {
+  for (const Command& c : commands()) {
+    if (c.name == "help") continue;
+    std::ostringstream long_way, short_way, err;
+    EXPECT_EQ(run({"help", std::string(c.name)}, long_way, err), kOk);
+    EXPECT_EQ(run({std::string(c.name), "--help"}, short_way, err), kOk);
+    EXPECT_EQ(long_way.str(), short_way.str());
+    EXPECT_THAT(long_way.str(), testing::HasSubstr("ampc " + std::string(c.name)));
+    EXPECT_THAT(err.str(), testing::IsEmpty());
+  }
+}
+
+TEST(Commands, HelpAloneIsTheWholeHelp) {
+  std::ostringstream help, option, err;
+  EXPECT_EQ(run({"help"}, help, err), kOk);
+  EXPECT_EQ(run({"--help"}, option, err), kOk);
+  EXPECT_EQ(help.str(), option.str());
+  for (const Command& c : commands()) EXPECT_THAT(help.str(), testing::HasSubstr(std::string(c.summary)));
+}
+
+TEST(Commands, AnUnknownOneIsWrongUsage) {
+  std::ostringstream out, err;
+  EXPECT_EQ(run({"help", "hlep"}, out, err), kUsage);
+  EXPECT_THAT(err.str(), testing::StartsWith("ampc: no command is called 'hlep'; did you mean 'help'?"));
+}
+
+// Only the bare name is the command's.
+TEST(Commands, ARuleFileOfSuchANameIsReachable) {
+  const std::string folder = testing::TempDir();
+  std::ofstream(folder + "/help") << "amp 1\nallow MatMul\n";
+  std::ostringstream out, err;
+  EXPECT_EQ(run({folder + "/help", "--emit", "ast"}, out, err), kOk);
+  EXPECT_THAT(out.str(), testing::HasSubstr("MatMul"));
 }
 
 TEST(Options, VersionIsALine) {

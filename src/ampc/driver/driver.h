@@ -1,4 +1,4 @@
-// `ampc RULES MODEL`: the whole way from files to a file.
+// The program: `ampc RULES MODEL`, and the commands beside it.
 #pragma once
 
 #include <iosfwd>

@@ -1,37 +1,31 @@
-#include "ampc/driver/driver.h"
+// `ampc RULES MODEL`: from two files to one.
 
 #include <unistd.h>
 
 #include <cstring>
-#include <exception>
 #include <filesystem>
-#include <future>
 #include <iostream>
-#include <memory>
-#include <new>
 #include <optional>
 #include <ostream>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
 #include "onnx/defs/printer.h"
 #include "onnx/onnx_pb.h"
 
 #include "ampc/diag/diagnostic.h"
 #include "ampc/diag/model_codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/driver/command.h"
+#include "ampc/driver/compilation.h"
 #include "ampc/driver/options.h"
-#include "ampc/driver/targets.h"
 #include "ampc/driver/write_model.h"
 #include "ampc/emit/collapse.h"
 #include "ampc/emit/decisions_text.h"
 #include "ampc/emit/depfile.h"
 #include "ampc/emit/model_writer.h"
 #include "ampc/emit/rewrite.h"
-#include "ampc/model/declared.h"
 #include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
 #include "ampc/passes/passes.h"
@@ -41,19 +35,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string installed_rules() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return error ? std::string() : (self.parent_path() / AMPC_RULES_DIR).lexically_normal().string();
-}
-
 class Run {
  public:
-  Run(Options options, std::ostream& out, std::ostream& err) : o_(std::move(options)), out_(out), err_(err) {}
+  Run(Options options, std::ostream& out, std::ostream& err)
+      : o_(std::move(options)), out_(out), err_(err), c_(o_, err) {}
 
   int go() {
-    std::optional<tbb::global_control> limit;
-    if (o_.jobs > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(o_.jobs));
     int code = kInternal;
     try {
       code = stages();
@@ -75,94 +62,19 @@ class Run {
       if (text) out_ << *text;
       return text ? kOk : kWrongInput;
     }
-    std::vector<std::string> folders = o_.import_dirs;
-    folders.push_back(installed_rules());
-    auto targets = target_files(o_.targets, folders, err_);
-    if (!targets) return kUsage;
-    // The two inputs know next to nothing of one another; faults of both are told in one run.
-    std::promise<std::set<std::string>> domains;
-    std::future<std::unique_ptr<Model>> reading;
-    lang::CompileOptions options{o_.import_dirs, installed_rules(), std::move(*targets)};
-    if (o_.emit != Emit::rules) {
-      options.model_domains = [found = std::make_shared<std::future<std::set<std::string>>>(domains.get_future())] {
-        return found->get();
-      };
-      reading = std::async(std::launch::async, [&] { return read(domains); });
-    }
-    auto rules = lang::compile(o_.rules, options, sources_, diagnostics_);
-    const auto model = reading.valid() ? reading.get() : nullptr;
-    diagnostics_.take(model_diagnostics_);
-    if (!rules) return kWrongInput;
     if (o_.emit == Emit::rules) {
-      out_ << lang::dump_rules(*rules);
+      if (const int code = c_.read_rules(o_.rules); code != kOk) return code;
+      out_ << lang::dump_rules(*c_.rules);
       return kOk;
     }
-    lang::Settings overrides;
-    if (!settle_options(*rules, overrides)) return kUsage;
-    if (model == nullptr) return kWrongInput;
-    if (!bind_declared(*model, *rules->operators, diagnostics_)) return kWrongInput;
-    infer_types(*model, diagnostics_);
-    if (diagnostics_.failed()) return kWrongInput;
-    const RuleIndex index(*rules, overrides, *model);
-    const Plan plan = make_plan(*model, index, diagnostics_);
-    if (diagnostics_.failed()) return kWrongInput;
-    if (!o_.explain.empty()) return explain(*model, plan);
+    if (const int code = c_.read(o_.rules, o_.model); code != kOk) return code;
+    if (const int code = c_.decide(); code != kOk) return code;
+    if (!o_.explain.empty()) return explain(*c_.model, c_.plan);
     if (o_.emit == Emit::decisions) {
-      emit::print_decisions(out_, *model, plan, sources_);
+      emit::print_decisions(out_, *c_.model, c_.plan, sources_);
       return kOk;
     }
-    return write(*model, plan, *rules, index.settings().functions == lang::Functions::inlined);
-  }
-
-  /// Tells the rules, which may wait for it, which domains the model uses: of a file that is no model, none.
-  std::unique_ptr<Model> read(std::promise<std::set<std::string>>& domains) {
-    bool told = false;
-    const auto tell = [&](const std::set<std::string>& found) {
-      if (!std::exchange(told, true)) domains.set_value(found);
-    };
-    std::unique_ptr<Model> model;
-    try {
-      model = read_model(o_.model, model_diagnostics_, tell);
-    } catch (...) {
-      tell({});
-      throw;
-    }
-    tell({});
-    return model;
-  }
-
-  /// Levels and overrides; a level that no rule file defines is the caller's mistake.
-  bool settle_options(lang::RuleSet& rules, lang::Settings& overrides) {
-    overrides.dtype = o_.dtype;
-    overrides.promote = o_.promote;
-    overrides.gray = o_.gray;
-    for (const auto* names : {&o_.rewrite, &o_.no_rewrite}) {
-      for (const std::string& name : *names) {
-        (name == "creators" ? overrides.rewrite_creators
-         : name == "moved"  ? overrides.rewrite_moved
-                            : overrides.rewrite_redundant) = names == &o_.rewrite;
-      }
-    }
-    overrides.io = o_.io;
-    overrides.functions = o_.functions;
-    auto& settings = rules.scopes.front().settings;
-    if (rules.levels.empty()) {  // rules without levels mean themselves: what they list, and fp32 for the rest
-      rules.levels.emplace_back();
-      settings.level = 0;
-    }
-    std::vector<std::string> names;
-    for (const auto& l : rules.levels) names.push_back(l.name);
-    if (o_.level) {
-      overrides.level = rules.level(*o_.level);
-      if (overrides.level) return true;
-      err_ << fmt::format("ampc: the rules define no level '{}'; they define {}\n", *o_.level,
-                          list_of(names, false, "and"));
-      return false;
-    }
-    if (settings.level) return true;
-    err_ << fmt::format("ampc: the rules set no level; say one of {} with --level, or `level {}` in the rule file\n",
-                        list_of(names, false, "and"), names.front());
-    return false;
+    return write(*c_.model, c_.plan, *c_.rules, c_.index->settings().functions == lang::Functions::inlined);
   }
 
   int explain(const Model& model, const Plan& plan) {
@@ -257,32 +169,25 @@ class Run {
   Options o_;
   std::ostream& out_;
   std::ostream& err_;
-  SourceMap sources_;
-  Diagnostics diagnostics_;
-  Diagnostics model_diagnostics_;  // of reading: an error in one input must not look like one in the other
+  Compilation c_;
+  SourceMap& sources_ = c_.sources;
+  Diagnostics& diagnostics_ = c_.diagnostics;
   std::string summary_;
 };
 
 }  // namespace
 
-int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+int compile_command(const Arguments& args, const Streams& streams) {
   int exit = kOk;
-  const auto options = parse_options(args, out, err, exit);
+  const auto options = parse_options(args, streams.out, streams.err, exit);
   if (!options) return exit;
   try {
     weights::cpu_caster();  // looks at AMPC_FORCE_KERNEL
   } catch (const std::invalid_argument& e) {
-    err << "ampc: " << e.what() << '\n';
+    streams.err << "ampc: " << e.what() << '\n';
     return kUsage;
   }
-  try {
-    return Run(*options, out, err).go();
-  } catch (const std::bad_alloc&) {
-    err << "ampc: out of memory\n";
-  } catch (const std::exception& e) {
-    err << "ampc: internal error: " << e.what() << "\nplease report this with the rule file and the model\n";
-  }
-  return kInternal;
+  return Run(*options, streams.out, streams.err).go();
 }
 
 }  // namespace ampc::driver

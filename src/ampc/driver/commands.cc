@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ampc/diag/suggest.h"
+#include "ampc/driver/command.h"
+#include "ampc/driver/driver.h"
+
+namespace ampc::driver {
+namespace {
+
+int help_command(const Arguments& args, const Streams& streams);
+
+constexpr Command kCommands[] = {
+    {"help", "Tell the options of a command", help_command},
+};
+
+/// `ampc help`, `ampc help COMMAND`
+int help_command(const Arguments& args, const Streams& streams) {
+  if (args.empty() || args.front() == "--help" || args.front() == "-h") return compile_command({"--help"}, streams);
+  if (args.size() > 1) return wrong_usage("help", "give one command at a time", streams.err);
+  const std::string& name = args.front();
+  if (const Command* c = find_command(name)) return c->run({"--help"}, streams);
+  std::vector<std::string_view> names;
+  for (const Command& c : kCommands) names.push_back(c.name);
+  std::string text = fmt::format("no command is called '{}'", name);
+  if (const std::string near = did_you_mean(name, names); !near.empty()) text += "; " + near;
+  return wrong_usage({}, fmt::format("{}\ncommands are {}", text, list_of(names, false, "and")), streams.err);
+}
+
+int dispatch(const Arguments& args, const Streams& streams) {
+  // By the name alone: a rule file that is called like a command is named with its folder, `./check`.
+  if (const Command* c = args.empty() ? nullptr : find_command(args.front())) {
+    return c->run(Arguments(args.begin() + 1, args.end()), streams);
+  }
+  return compile_command(args, streams);
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+const Command* find_command(std::string_view name) {
+  const auto at =
+      std::find_if(std::begin(kCommands), std::end(kCommands), [&](const Command& c) { return c.name == name; });
+  return at == std::end(kCommands) ? nullptr : at;
+}
+
+std::string commands_text() {
+  std::string text;
+  for (const Command& c : kCommands) text += fmt::format("  ampc {:<22} {}\n", c.name, c.summary);
+  return text;
+}
+
+int run(const Arguments& args, std::ostream& out, std::ostream& err) {
+  try {
+    return dispatch(args, {std::cin, out, err});
+  } catch (const std::bad_alloc&) {
+    err << "ampc: out of memory\n";
+  } catch (const std::exception& e) {
+    err << "ampc: internal error: " << e.what() << "\nplease report this with the rule file and the model\n";
+  }
+  return kInternal;
+}
+
+}  // namespace ampc::driver
