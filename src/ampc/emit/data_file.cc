@@ -13,8 +13,8 @@ namespace ampc::emit {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kSmallAlignment = 64;                 // a cache line
-constexpr std::uint64_t kTaskBytes = std::uint64_t{4} << 20;  // of output
+constexpr std::uint64_t kSmallAlignment = 64;                   // a cache line
+constexpr std::uint64_t kTaskBytes = std::uint64_t{256} << 10;  // of output: stays in the cache between cast and write
 
 std::uint64_t aligned(std::uint64_t at, std::uint64_t size) {
   const std::uint64_t to = size >= kPage ? kPage : kSmallAlignment;

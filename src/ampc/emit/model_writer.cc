@@ -14,7 +14,7 @@
 namespace ampc::emit {
 namespace {
 
-constexpr std::uint64_t kTaskBytes = std::uint64_t{4} << 20;  // of output
+constexpr std::uint64_t kTaskBytes = std::uint64_t{256} << 10;  // of output: stays in the cache between cast and write
 
 /// A run of output bytes that one thread makes: pieces [first, last), or a part of one payload.
 struct Task {

@@ -5,6 +5,9 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway asks.
 #include <hwy/highway.h>
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
 
 #include <cstdint>
 #include <cstring>
@@ -350,8 +353,6 @@ HWY_AFTER_NAMESPACE();
 namespace ampc::weights {
 namespace {
 
-HWY_EXPORT(make_table);
-
 std::string lower_case(const char* name) {
   std::string lower(name);
   for (char& c : lower) {
@@ -360,10 +361,56 @@ std::string lower_case(const char* name) {
   return lower;
 }
 
+#if HWY_ARCH_X86
+// Highway's own dispatch would do, but for the library that it is in: merely loaded, release 1.0.3 measures the clock
+// for 20 ms, which is longer than a small model takes.
+
+/// What Highway asks of a machine before it runs code for that target (HWY_TARGET_STR in its set_macros-inl.h).
+bool machine_runs(std::int64_t target) {
+  __builtin_cpu_init();
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+  const bool ssse3 = __builtin_cpu_supports("ssse3");
+  const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2") &&
+                    __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
+  const bool avx2 = sse4 && f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  switch (target) {
+    case HWY_SSSE3:
+      return ssse3;
+    case HWY_SSE4:
+      return sse4;
+    case HWY_AVX2:
+      return avx2;
+    case HWY_AVX3:
+      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    default:
+      return target == HWY_STATIC_TARGET;  // what the compiler may use anywhere
+  }
+}
+#else
+HWY_EXPORT(make_table);
+#endif
+
 }  // namespace
 
 std::vector<NamedKernels> highway_kernels() {
   std::vector<NamedKernels> list;
+#if HWY_ARCH_X86
+  struct Target {
+    std::int64_t target;
+    KernelTable (*make)();  // nullptr where the compiler cannot or need not make that code
+  };
+  const Target targets[] = {{HWY_AVX3_DL, HWY_CHOOSE_AVX3_DL(make_table)},
+                            {HWY_AVX3, HWY_CHOOSE_AVX3(make_table)},
+                            {HWY_AVX2, HWY_CHOOSE_AVX2(make_table)},
+                            {HWY_SSE4, HWY_CHOOSE_SSE4(make_table)},
+                            {HWY_SSSE3, HWY_CHOOSE_SSSE3(make_table)}};
+  for (const auto& [target, make] : targets) {
+    if (make != nullptr && machine_runs(target)) list.push_back({lower_case(hwy::TargetName(target)), make()});
+  }
+#else
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     if (target == HWY_SCALAR) continue;  // the registry's own "scalar"
     // The public way to a target's own table: pretend for a moment that the machine has no other.
@@ -373,6 +420,7 @@ std::vector<NamedKernels> highway_kernels() {
   }
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+#endif
   return list;
 }
 
