@@ -170,6 +170,8 @@ class ExternalData(unittest.TestCase):
             killed += run.wait() < 0
             self.assertIn(weights_of(self.out), expected, f"turn {turn}")
         self.assertGreater(killed, 0, "no run was killed in time")
+        self.compile("--external-data")
+        self.assertEqual(list(self.folder.glob(".*")), [], "what killed runs left goes with the next one")
 
     @unittest.skipUnless(FULL, "takes 5 GB of disk; AMPC_FULL runs it")
     def test_beyond_two_gib_by_itself(self):

@@ -19,10 +19,11 @@ inline constexpr std::string_view kExternalEscapes = "AMPC1011";  // an external
 inline constexpr std::string_view kBadTensor = "AMPC1012";        // a tensor whose bytes do not fit its shape
 inline constexpr std::string_view kBadNode =
     "AMPC1015";  // operands or attributes that the operator has not got, or needs
-inline constexpr std::string_view kUndeclared = "AMPC1013";   // an operator without schema (warning)
-inline constexpr std::string_view kUnknownType = "AMPC1014";  // a value whose type nothing tells (warning)
-inline constexpr std::string_view kOverflow = "AMPC1020";     // a weight that the low type cannot hold
-inline constexpr std::string_view kNoEffect = "AMPC1021";     // a rule that a schema overrules (R17)
+inline constexpr std::string_view kInputChanged = "AMPC1016";  // an input that was written to during the run
+inline constexpr std::string_view kUndeclared = "AMPC1013";    // an operator without schema (warning)
+inline constexpr std::string_view kUnknownType = "AMPC1014";   // a value whose type nothing tells (warning)
+inline constexpr std::string_view kOverflow = "AMPC1020";      // a weight that the low type cannot hold
+inline constexpr std::string_view kNoEffect = "AMPC1021";      // a rule that a schema overrules (R17)
 inline constexpr std::string_view kTiedRole = "AMPC1022";    // a role on an operand that the schema ties to others (R7)
 inline constexpr std::string_view kOpsetNote = "AMPC1024";   // nodes that a newer opset would free
 inline constexpr std::string_view kUnusedRule = "AMPC1025";  // a rule that matched nothing

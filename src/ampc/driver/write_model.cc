@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -10,11 +12,44 @@
 #include "ampc/emit/data_file.h"
 #include "ampc/emit/model_writer.h"
 #include "ampc/emit/output_pair.h"
+#include "ampc/emit/temporary_file.h"
 #include "ampc/model/storage.h"
 
 namespace ampc::driver {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Whether the model at `path` names the data file `name`: a run that was killed while it replaced a pair may have left
+/// one that does.
+bool mentions(const std::string& path, const std::string& name) {
+  try {
+    const MappedFile file(path);
+    const auto text = std::string_view(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    return text.find(name) != std::string_view::npos;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+/// What killed runs left behind.
+void sweep(const std::string& output) {
+  emit::temporary::sweep(output);
+  emit::temporary::sweep(data_path(output), [&](const std::string& name) { return mentions(output, name); });
+}
+
+bool unchanged(const Model& model, Diagnostics& diagnostics) {
+  const auto paths = model.changed_files();
+  for (const std::string& path : paths) {
+    diagnostics.error(codes::kInputChanged, "the file was written to while it was read; no output was made of it")
+        .in(path)
+        .fix("let nothing write to it during the run, or replace it by a rename; then run again");
+  }
+  return paths.empty();
+}
+
+}  // namespace
 
 std::string data_path(const std::string& output) { return output + ".data"; }
 
@@ -44,6 +79,7 @@ std::uint64_t write_model(Model& model, const emit::WeightJobs& jobs, bool as_it
         .fix("put smaller weights into the data file too, with --threshold");
     return 0;
   }
+  sweep(output);
   emit::OutputFile file(output);
   const std::uint64_t bytes = image.layout.size + (data ? data->size : 0);
   Progress progress(!options.quiet);
@@ -56,24 +92,30 @@ std::uint64_t write_model(Model& model, const emit::WeightJobs& jobs, bool as_it
     file.set_size(model.file_size);
     if (!file.copy_from(input.fd(), 0, 0, model.file_size)) file.write_at(0, input.bytes());
     progress.clear();
+    if (!unchanged(model, diagnostics)) return 0;
     file.commit(commit);
+    sweep(output);
     return bytes;
   }
   if (!data) {
     emit::write_image(image, jobs, file, add);
     progress.clear();
+    if (!unchanged(model, diagnostics)) return 0;
     file.commit(commit);
+    sweep(output);
     return bytes;
   }
   emit::OutputFile data_file(data_path(output));
   emit::write_data(*data, jobs, data_file, add);
   emit::write_image(image, jobs, file, add);
   progress.clear();
+  if (!unchanged(model, diagnostics)) return 0;
   emit::commit_pair(data_file, file, commit, [&](emit::OutputFile& between, const std::string& data_name) {
     emit::relocate(model, location, data_name);
     emit::write_image(emit::image_of(model, jobs), jobs, between, {});
     emit::relocate(model, data_name, location);
   });
+  sweep(output);
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ampc/emit/output_file.h"
+#include "ampc/emit/temporary_file.h"
 
 namespace ampc::emit {
 namespace {
@@ -120,6 +121,7 @@ Depfile make_depfile(std::string_view output, std::string_view model, std::span<
 }
 
 void write_depfile(const std::string& path, std::string_view text) {
+  temporary::sweep(path);
   OutputFile file(path);
   file.write_at(0, std::as_bytes(std::span(text.data(), text.size())));
   file.commit();

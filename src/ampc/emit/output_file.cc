@@ -1,24 +1,21 @@
 #include "ampc/emit/output_file.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <mutex>
-#include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "ampc/emit/temporary_file.h"
 
 namespace ampc {
 
@@ -29,119 +26,17 @@ IoError::IoError(std::string path, int code, std::string message)
       message_(std::move(message)) {}
 
 namespace emit {
+
 namespace {
 
-// Files that a signal removes. A handler may neither lock nor allocate: a list that only grows, whose nodes are used
-// again, each with its path in place.
-struct Removal {
-  enum State : int { kFree, kFilling, kArmed };
-  std::atomic<int> state{kFilling};
-  char path[PATH_MAX] = {};
-  Removal* next = nullptr;
-};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<Removal*>::is_always_lock_free);
-
-std::atomic<Removal*> removals{nullptr};
-
-constexpr int kFatalSignals[] = {SIGINT, SIGTERM, SIGHUP};
-
-extern "C" void remove_and_die(int signal_number) {
-  for (Removal* entry = removals.load(); entry != nullptr; entry = entry->next) {
-    if (entry->state.load() == Removal::kArmed) unlink(entry->path);
+/// Reads a byte of every page: what the kernel could not read for a write is then a fault of this process, which says
+/// what file it is.
+void touch(std::span<const std::byte> bytes) {
+  constexpr std::size_t kPage = 4096;
+  for (std::size_t at = 0; at < bytes.size(); at += kPage) {
+    [[maybe_unused]] const volatile std::byte read = bytes[at];
   }
-  // Delivered, with the default action, once the handler returns.
-  signal(signal_number, SIG_DFL);
-  raise(signal_number);
-}
-
-/// Takes over the signals that nobody else has.
-void install_handlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction current;
-    for (const int number : kFatalSignals) {
-      if (sigaction(number, nullptr, &current) != 0 || current.sa_handler != SIG_DFL) continue;
-      struct sigaction ours = {};
-      ours.sa_handler = remove_and_die;
-      sigfillset(&ours.sa_mask);
-      sigaction(number, &ours, nullptr);
-    }
-    // A file beyond the size limit is then an error of the write (EFBIG), not the end of the process.
-    if (sigaction(SIGXFSZ, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) signal(SIGXFSZ, SIG_IGN);
-  });
-}
-
-Removal* arm(const std::string& path) {
-  if (path.size() >= PATH_MAX) return nullptr;  // no file can have been made there
-  Removal* entry = removals.load();
-  for (; entry != nullptr; entry = entry->next) {
-    int expected = Removal::kFree;
-    if (entry->state.compare_exchange_strong(expected, Removal::kFilling)) break;
-  }
-  const bool fresh = entry == nullptr;
-  if (fresh) entry = new Removal;
-  std::memcpy(entry->path, path.c_str(), path.size() + 1);
-  if (fresh) {
-    entry->next = removals.load();
-    while (!removals.compare_exchange_weak(entry->next, entry)) {
-    }
-  }
-  entry->state.store(Removal::kArmed);
-  return entry;
-}
-
-void disarm(void*& removal) noexcept {
-  if (removal != nullptr) static_cast<Removal*>(removal)->state.store(Removal::kFree);
-  removal = nullptr;
-}
-
-/// Holds the signals off on this thread.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int number : kFatalSignals) sigaddset(&set, number);
-    pthread_sigmask(SIG_BLOCK, &set, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-/// The folder part of a path, with its slash; empty for a bare name.
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
-}
-
-/// What a chain of symbolic links ends at, whether or not that exists. Throws the errno.
-std::string follow_links(std::string path) {
-  constexpr int kMostLinks = 40;
-  for (int links = 0;; ++links) {
-    char text[PATH_MAX];
-    const ssize_t length = readlink(path.c_str(), text, sizeof(text));
-    if (length < 0) {
-      // Not a link, or not there: where the file goes. Other faults show when it is opened.
-      if (errno == EINVAL || errno == ENOENT || errno == EACCES || errno == ENOTDIR) return path;
-      throw errno;
-    }
-    if (links == kMostLinks) throw ELOOP;
-    std::string next(text, static_cast<std::size_t>(length));
-    path = next.front() == '/' ? std::move(next) : folder_of(path).append(next);
-  }
-}
-
-/// A hidden name beside the target that no other run uses.
-std::string temporary_name(const std::string& target) {
-  constexpr std::size_t kMostKept = 160;  // of the target's own name: file systems stop at 255 bytes
-  static thread_local std::random_device random;
-  const std::string folder = folder_of(target);
-  const std::string name = target.substr(folder.size(), kMostKept);
-  return fmt::format("{}.{}.{:x}-{:08x}{:08x}.tmp", folder, name, getpid(), random(), random());
+  [[maybe_unused]] const volatile std::byte last = bytes.back();
 }
 
 }  // namespace
@@ -149,7 +44,7 @@ std::string temporary_name(const std::string& target) {
 OutputFile::OutputFile(std::string target) : given_(std::move(target)) {
   if (given_.empty()) fail(ENOENT, "cannot write");
   try {
-    target_ = follow_links(given_);
+    target_ = temporary::follow_links(given_);
   } catch (int code) {
     fail(code, "cannot write");
   }
@@ -160,19 +55,13 @@ OutputFile::OutputFile(std::string target) : given_(std::move(target)) {
     if (!S_ISREG(existing.st_mode)) fail(EINVAL, "cannot write: not a regular file");
     if (access(target_.c_str(), W_OK) != 0) fail(errno, "cannot write");
   }
-  install_handlers();
   const mode_t mode = exists ? existing.st_mode & 0777U : 0666U;
-  constexpr int kTries = 100;
-  for (int tries = 0; fd_ < 0; ++tries) {
-    temporary_ = temporary_name(target_);
-    const SignalsBlocked blocked;
-    fd_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd_ >= 0) {
-      removal_ = arm(temporary_);
-    } else if ((errno != EEXIST && errno != EINTR) || tries == kTries) {
-      fail(errno, "cannot create a file beside it");
-    }
-  }
+  temporary::File file = temporary::create(target_, mode);
+  temporary_ = std::move(file.path);
+  fd_ = file.fd;
+  lock_ = file.lock;
+  removal_ = file.removal;
+  if (fd_ < 0) fail(file.error, "cannot create a file beside it");
   // The umask has been at it.
   if (exists && fchmod(fd_, mode) != 0) {
     const int code = errno;
@@ -181,7 +70,10 @@ OutputFile::OutputFile(std::string target) : given_(std::move(target)) {
   }
 }
 
-OutputFile::~OutputFile() { discard(); }
+OutputFile::~OutputFile() {
+  discard();
+  if (lock_ >= 0) close(lock_);
+}
 
 void OutputFile::fail(int code, std::string message) const { throw IoError(given_, code, std::move(message)); }
 
@@ -190,7 +82,8 @@ void OutputFile::discard() noexcept {
   close(fd_);
   fd_ = -1;
   unlink(temporary_.c_str());
-  disarm(removal_);
+  temporary::disarm(removal_);
+  if (lock_ >= 0) close(std::exchange(lock_, -1));
 }
 
 void OutputFile::set_size(std::uint64_t size) {
@@ -210,7 +103,9 @@ void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes
     const ssize_t written = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0) {
       if (errno == EINTR) continue;
-      fail(errno, "cannot write");
+      const int code = errno;
+      if (code == EFAULT) touch(bytes);
+      fail(code, "cannot write");
     }
     if (written == 0) fail(ENOSPC, "cannot write");
     offset += static_cast<std::uint64_t>(written);
@@ -219,20 +114,17 @@ void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes
 }
 
 bool OutputFile::copy_from(int fd, std::uint64_t from, std::uint64_t to, std::uint64_t size) const {
-  for (bool begun = false; size != 0; begun = true) {
+  while (size != 0) {
     auto in = static_cast<off64_t>(from), out = static_cast<off64_t>(to);
     const ssize_t copied = copy_file_range(fd, &in, fd_, &out, size, 0);
     if (copied < 0) {
       if (errno == EINTR) continue;
-      const bool unknown =
-          errno == EXDEV || errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL || errno == EPERM;
-      if (unknown && !begun) return false;
+      // Either there is no such copy here, or the input cannot be read: a way through memory tells.
+      if (errno == EXDEV || errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL || errno == EPERM || errno == EIO)
+        return false;
       fail(errno, "cannot write");
     }
-    if (copied == 0) {
-      if (!begun) return false;
-      fail(EIO, "an input became shorter while it was copied");
-    }
+    if (copied == 0) return false;  // the input has become shorter
     from += static_cast<std::uint64_t>(copied);
     to += static_cast<std::uint64_t>(copied);
     size -= static_cast<std::uint64_t>(copied);
@@ -250,10 +142,10 @@ void OutputFile::keep() {
   if (close(std::exchange(fd_, -1)) != 0 && errno != EINTR) {
     const int code = errno;
     unlink(temporary_.c_str());
-    disarm(removal_);
+    temporary::disarm(removal_);
     fail(code, "cannot write");
   }
-  disarm(removal_);
+  temporary::disarm(removal_);
 }
 
 bool OutputFile::equals_target() const {
@@ -291,7 +183,7 @@ OutputFile::Outcome OutputFile::commit(const CommitOptions& options) {
   }
   const auto abandon = [this](int code, const char* message) {
     unlink(temporary_.c_str());
-    disarm(removal_);
+    temporary::disarm(removal_);
     fail(code, message);
   };
   if (options.sync && fsync(fd_) != 0) {
@@ -304,9 +196,9 @@ OutputFile::Outcome OutputFile::commit(const CommitOptions& options) {
   if (closed != 0 && errno != EINTR) abandon(errno, "cannot write");
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0)
     abandon(errno, "cannot put the finished file in its place");
-  disarm(removal_);
+  temporary::disarm(removal_);
   if (options.sync) {
-    const std::string folder = folder_of(target_);
+    const std::string folder = temporary::folder_of(target_);
     const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool synced = fd >= 0 && fsync(fd) == 0;
     const int code = errno;

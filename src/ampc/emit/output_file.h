@@ -25,9 +25,13 @@ class IoError : public std::runtime_error {
 
 namespace emit {
 
+namespace temporary {
+struct Removal;
+}
+
 /// A target that is a symbolic link is written through to what it points at. A target that exists keeps its mode; one
 /// that is a folder, no regular file, or not writable is refused. Until commit() the target is not touched; whatever
-/// ends the run before it, SIGINT, SIGTERM and SIGHUP among that, the temporary file is removed.
+/// ends the run before it, SIGINT, SIGTERM and SIGHUP among that, the temporary file is removed (temporary_file.h).
 class OutputFile {
  public:
   /// Creates the temporary file. Throws IoError.
@@ -42,7 +46,8 @@ class OutputFile {
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
   /// Copies `size` bytes from `from` in the file `fd` to `to` without a way through memory. False where the two file
-  /// systems know no such thing: then nothing is written. Safe from several threads at once. Throws IoError.
+  /// systems know no such thing or `fd` cannot be read: then all of the bytes are to be written again. Safe from
+  /// several threads at once. Throws IoError.
   bool copy_from(int fd, std::uint64_t from, std::uint64_t to, std::uint64_t size) const;
 
   struct CommitOptions {
@@ -77,8 +82,9 @@ class OutputFile {
   std::string given_;   // the target as the user gave it
   std::string target_;  // links followed
   std::string temporary_;
-  void* removal_ = nullptr;  // the entry in the list of files that a signal removes
+  temporary::Removal* removal_ = nullptr;
   int fd_ = -1;
+  int lock_ = -1;  // keeps other runs from taking the temporary file for a dead one, until it has its name
 };
 
 }  // namespace emit

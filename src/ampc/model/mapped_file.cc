@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "ampc/model/read_faults.h"
+
 namespace ampc {
 namespace {
 
@@ -16,10 +18,16 @@ namespace {
   throw std::system_error(error, std::generic_category(), path);
 }
 
+std::int64_t modified(const struct stat& info) {
+  constexpr std::int64_t kPerSecond = 1'000'000'000;
+  return info.st_mtim.tv_sec * kPerSecond + info.st_mtim.tv_nsec;
+}
+
 }  // namespace
 
-MappedFile::MappedFile(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+MappedFile::MappedFile(const std::string& path) : path_(path) {
+  const int fd =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer is no reason to wait
   if (fd < 0) fail(errno, path);
   struct stat info {};
   if (::fstat(fd, &info) != 0) {
@@ -27,10 +35,11 @@ MappedFile::MappedFile(const std::string& path) {
     ::close(fd);
     fail(error, path);
   }
-  if (S_ISDIR(info.st_mode)) {
+  if (!S_ISREG(info.st_mode)) {
     ::close(fd);
-    fail(EISDIR, path);
+    fail(S_ISDIR(info.st_mode) ? EISDIR : EINVAL, path);
   }
+  modified_ = modified(info);
   size_ = static_cast<std::size_t>(info.st_size);
   if (size_ != 0) {
     void* p = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -40,25 +49,33 @@ MappedFile::MappedFile(const std::string& path) {
       fail(error, path);
     }
     data_ = static_cast<const std::byte*>(p);
+    guard_ = read_faults::watch(data_, size_, fd, path);
   }
   fd_ = fd;
 }
 
 MappedFile::~MappedFile() {
+  read_faults::forget(guard_);
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
   if (fd_ >= 0) ::close(fd_);
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      fd_(std::exchange(other.fd_, -1)) {}
+MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(fd_, other.fd_);
+  std::swap(modified_, other.modified_);
+  std::swap(guard_, other.guard_);
   return *this;
+}
+
+bool MappedFile::changed() const {
+  struct stat now {};
+  if (fd_ < 0 || ::fstat(fd_, &now) != 0) return false;
+  return static_cast<std::size_t>(now.st_size) != size_ || modified(now) != modified_;
 }
 
 }  // namespace ampc

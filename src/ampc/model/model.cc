@@ -38,4 +38,13 @@ onnx::AttributeProto* Model::attribute(NodeId n, std::string_view name) const {
   return nullptr;
 }
 
+std::vector<std::string> Model::changed_files() const {
+  std::vector<std::string> paths;
+  if (storage->file.changed()) paths.push_back(storage->file.path());
+  for (const MappedFile& f : storage->external) {
+    if (f.changed()) paths.push_back(f.path());
+  }
+  return paths;
+}
+
 }  // namespace ampc

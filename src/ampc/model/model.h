@@ -157,6 +157,9 @@ class Model {
 
   onnx::AttributeProto* attribute(NodeId n, std::string_view name) const;
 
+  /// Files behind the model that have been written to since they were mapped: what was read of them may be a mixture.
+  std::vector<std::string> changed_files() const;
+
   /// The storage behind `proto` and `payloads`.
   struct Storage;
   std::unique_ptr<Storage> storage;

@@ -127,13 +127,13 @@ std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnost
   try {
     m->storage->file = MappedFile(path);
   } catch (const std::system_error& e) {
-    auto& d =
-        diagnostics
-            .error(codes::kCannotRead, e.code().value() == EISDIR
-                                           ? std::string("this is a folder, not a model file")
-                                           : fmt::format("cannot read the model: {}", std::strerror(e.code().value())))
-            .in(path);
-    if (e.code().value() == EISDIR) d.fix("name the .onnx file in it");
+    const int error = e.code().value();
+    const std::string what = error == EISDIR   ? std::string("this is a folder, not a model file")
+                             : error == EINVAL ? std::string("this is no regular file, and cannot be mapped")
+                                               : fmt::format("cannot read the model: {}", std::strerror(error));
+    auto& d = diagnostics.error(codes::kCannotRead, what).in(path);
+    if (error == EISDIR) d.fix("name the .onnx file in it");
+    if (error == EINVAL) d.fix("write the model to a file first");
     return nullptr;
   }
   if (!parse(*m, diagnostics)) return nullptr;
