@@ -43,6 +43,13 @@ TEST(EmitDepfile, NeverWithoutAPrerequisite) {
   EXPECT_EQ(make_depfile("out.onnx", "model.onnx", Names{"out.onnx"}).text, "out.onnx: \\\n  model.onnx\n");
 }
 
+TEST(EmitDepfile, TheDataFileIsASecondTarget) {
+  const Depfile depfile = make_depfile("a b", "model.onnx", Names{"a b.data", "w.bin"}, "a b.data");
+  EXPECT_EQ(depfile.text, "a\\ b a\\ b.data: \\\n  model.onnx \\\n  w.bin\n");
+  EXPECT_THAT(make_depfile("out", "model.onnx", {}, "o%.data").warnings,
+              ElementsAre(HasSubstr("GNU make misreads '%'")));
+}
+
 TEST(EmitDepfile, Escapes) {
   EXPECT_EQ(escape_depfile_name("plain/name-1.onnx"), "plain/name-1.onnx");
   EXPECT_EQ(escape_depfile_name("two words"), "two\\ words");

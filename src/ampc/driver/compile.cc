@@ -105,7 +105,19 @@ class Run {
       if (!fs::equivalent(output, input, error) || error) continue;
       diagnostics_.error(codes::kSameFile, fmt::format("the output is the input '{}'", input))
           .in(output)
-          .fix("give another name with -o");
+          .fix("give another name");
+      return true;
+    }
+    return false;
+  }
+
+  bool overwrites_output(const std::string& depfile, const std::string& output) {
+    for (const std::string& path : {output, data_path(output)}) {
+      std::error_code ignored;
+      if (fs::weakly_canonical(depfile, ignored) != fs::weakly_canonical(path, ignored)) continue;
+      diagnostics_.error(codes::kSameFile, fmt::format("the depfile is the output '{}'", path))
+          .in(depfile)
+          .fix("give another name with --depfile");
       return true;
     }
     return false;
@@ -126,18 +138,22 @@ class Run {
       if (overwrites_input(path, model, rules)) return kWrongInput;
     }
     emit::Depfile depfile;
+    std::vector<std::string> others;
     if (!o_.depfile.empty()) {
-      std::vector<std::string> others = rules.files;
+      if (overwrites_input(o_.depfile, model, rules) || overwrites_output(o_.depfile, output)) return kWrongInput;
+      others = rules.files;
       others.insert(others.end(), model.external_files.begin(), model.external_files.end());
-      depfile = emit::make_depfile(output, model.path, others);
+      // Who did not ask for the data file may not have told the build tool of it, and Ninja would refuse the depfile.
+      depfile = emit::make_depfile(output, model.path, others, o_.external_data ? data_path(output) : std::string());
       for (const auto& e : depfile.errors) diagnostics_.error(codes::kDepfileName, e).in(o_.depfile);
       for (const auto& w : depfile.warnings) diagnostics_.warning(codes::kDepfileName, w).in(o_.depfile);
       if (diagnostics_.failed()) return kWrongInput;
     }
-    const std::uint64_t bytes = write_model(model, jobs, as_it_is, output, o_, diagnostics_);
+    const Written written = write_model(model, jobs, as_it_is, output, o_, diagnostics_);
     if (diagnostics_.failed()) return kWrongInput;
+    if (o_.external_data && !written.data_file) depfile = emit::make_depfile(output, model.path, others);
     if (!o_.depfile.empty()) emit::write_depfile(o_.depfile, depfile.text);
-    summarise(model, plan, output, bytes);
+    summarise(model, plan, output, written.bytes);
     return kOk;
   }
 

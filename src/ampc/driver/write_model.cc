@@ -39,6 +39,20 @@ void sweep(const std::string& output) {
   emit::temporary::sweep(data_path(output), [&](const std::string& name) { return mentions(output, name); });
 }
 
+/// A model and its data are found in one folder, and onnx's loader opens no data through a link.
+bool reports_link(const std::string& path, Diagnostics& diagnostics) {
+  std::error_code error;
+  const fs::path real = fs::read_symlink(path, error);
+  if (error) return false;
+  diagnostics
+      .error(codes::kCannotWrite,
+             fmt::format("a model with its weights in a data file cannot be written through a symbolic link (to '{}')",
+                         real.string()))
+      .in(path)
+      .fix("name the file that the link points at with -o, or remove the link");
+  return true;
+}
+
 bool unchanged(const Model& model, Diagnostics& diagnostics) {
   const auto paths = model.changed_files();
   for (const std::string& path : paths) {
@@ -53,8 +67,8 @@ bool unchanged(const Model& model, Diagnostics& diagnostics) {
 
 std::string data_path(const std::string& output) { return output + ".data"; }
 
-std::uint64_t write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
-                          const Options& options, Diagnostics& diagnostics) {
+Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
+                    const Options& options, Diagnostics& diagnostics) {
   const std::string name = fs::path(output).filename().string(), location = name + ".data";
   emit::Image image;
   std::optional<emit::DataLayout> data;
@@ -77,7 +91,7 @@ std::uint64_t write_model(Model& model, const emit::WeightJobs& jobs, bool as_it
                         image.layout.size, emit::kLargestFile))
         .in(output)
         .fix("put smaller weights into the data file too, with --threshold");
-    return 0;
+    return {};
   }
   sweep(output);
   emit::OutputFile file(output);
@@ -92,31 +106,32 @@ std::uint64_t write_model(Model& model, const emit::WeightJobs& jobs, bool as_it
     file.set_size(model.file_size);
     if (!file.copy_from(input.fd(), 0, 0, model.file_size)) file.write_at(0, input.bytes());
     progress.clear();
-    if (!unchanged(model, diagnostics)) return 0;
+    if (!unchanged(model, diagnostics)) return {};
     file.commit(commit);
     sweep(output);
-    return bytes;
+    return {bytes, data.has_value()};
   }
   if (!data) {
     emit::write_image(image, jobs, file, add);
     progress.clear();
-    if (!unchanged(model, diagnostics)) return 0;
+    if (!unchanged(model, diagnostics)) return {};
     file.commit(commit);
     sweep(output);
-    return bytes;
+    return {bytes, data.has_value()};
   }
+  if (reports_link(output, diagnostics) || reports_link(data_path(output), diagnostics)) return {};
   emit::OutputFile data_file(data_path(output));
   emit::write_data(*data, jobs, data_file, add);
   emit::write_image(image, jobs, file, add);
   progress.clear();
-  if (!unchanged(model, diagnostics)) return 0;
+  if (!unchanged(model, diagnostics)) return {};
   emit::commit_pair(data_file, file, commit, [&](emit::OutputFile& between, const std::string& data_name) {
     emit::relocate(model, location, data_name);
     emit::write_image(emit::image_of(model, jobs), jobs, between, {});
     emit::relocate(model, data_name, location);
   });
   sweep(output);
-  return bytes;
+  return {bytes, data.has_value()};
 }
 
 }  // namespace ampc::driver

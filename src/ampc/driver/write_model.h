@@ -14,10 +14,15 @@ namespace ampc::driver {
 /// The data file of a model that is written to `output`.
 std::string data_path(const std::string& output);
 
+struct Written {
+  std::uint64_t bytes = 0;
+  bool data_file = false;  // there is one beside the model
+};
+
 /// Writes what the messages of `model` and `jobs` make to `output`; with `as_it_is`, the input's own bytes. Weights go
-/// into a data file where `options` ask for it, and where one file could not hold them. Gives the bytes written, or
+/// into a data file where `options` ask for it, and where one file could not hold them. Gives what was written, or
 /// reports. Throws IoError.
-std::uint64_t write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
-                          const Options& options, Diagnostics& diagnostics);
+Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
+                    const Options& options, Diagnostics& diagnostics);
 
 }  // namespace ampc::driver

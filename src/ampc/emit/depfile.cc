@@ -102,19 +102,24 @@ std::string escape_depfile_name(std::string_view name) {
   return out;
 }
 
-Depfile make_depfile(std::string_view output, std::string_view model, std::span<const std::string> others) {
+Depfile make_depfile(std::string_view output, std::string_view model, std::span<const std::string> others,
+                     std::string_view data_file) {
   std::vector<std::string_view> prerequisites(others.begin(), others.end());
   std::sort(prerequisites.begin(), prerequisites.end());
   prerequisites.erase(std::unique(prerequisites.begin(), prerequisites.end()), prerequisites.end());
-  std::erase_if(prerequisites, [&](std::string_view name) { return name == model || name == output; });
+  std::erase_if(prerequisites,
+                [&](std::string_view name) { return name == model || name == output || name == data_file; });
 
   Depfile depfile;
   judge(output, Place::target, depfile);
+  if (!data_file.empty()) judge(data_file, Place::target, depfile);
   judge(model, Place::first_prerequisite, depfile);
   for (const std::string_view name : prerequisites) judge(name, Place::other_prerequisite, depfile);
   if (!depfile.errors.empty()) return depfile;
 
-  depfile.text = fmt::format("{}: \\\n  {}", escape_depfile_name(output), escape_depfile_name(model));
+  depfile.text = escape_depfile_name(output);
+  if (!data_file.empty()) depfile.text += ' ' + escape_depfile_name(data_file);
+  depfile.text += fmt::format(": \\\n  {}", escape_depfile_name(model));
   for (const std::string_view name : prerequisites) depfile.text += fmt::format(" \\\n  {}", escape_depfile_name(name));
   depfile.text += '\n';
   return depfile;

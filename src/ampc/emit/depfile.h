@@ -15,8 +15,10 @@ struct Depfile {
 };
 
 /// The target is `output`, to the letter; the prerequisites are `model`, then the `others`, sorted and each once
-/// (without the model and without the output). One prerequisite a line.
-Depfile make_depfile(std::string_view output, std::string_view model, std::span<const std::string> others);
+/// (without the model and without the output). One prerequisite a line. A `data_file` is a second target: a build rule
+/// has to name it as an output, or Ninja refuses the depfile.
+Depfile make_depfile(std::string_view output, std::string_view model, std::span<const std::string> others,
+                     std::string_view data_file = {});
 
 /// One name, escaped: a space, with the backslashes before it doubled; `#`; `:`; `$` as `$$`; and nothing else.
 std::string escape_depfile_name(std::string_view name);

@@ -1,5 +1,7 @@
 #include "ampc/model/external.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -25,6 +27,14 @@ struct Reference {
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> length;
 };
+
+/// Exporters write a file for each weight, and all are open at once.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 class Attacher {
  public:
@@ -92,8 +102,15 @@ class Attacher {
     return r;
   }
 
+  /// nullptr where it cannot be, which the first tensor in it has told.
   const MappedFile* open(const Reference& r, const std::string& where) {
-    if (const auto known = files_.find(r.location); known != files_.end()) return known->second;
+    if (files_.empty()) allow_many_files();
+    const auto [known, fresh] = files_.try_emplace(r.location, nullptr);
+    if (fresh) known->second = map(r, where);
+    return known->second;
+  }
+
+  const MappedFile* map(const Reference& r, const std::string& where) {
     const fs::path relative(r.location);
     bool escapes = relative.is_absolute();
     for (const auto& part : relative) escapes |= part == "..";
@@ -114,14 +131,18 @@ class Attacher {
     try {
       m_.storage->external.emplace_back(path.string());
     } catch (const std::system_error& e) {
-      diagnostics_
-          .error(codes::kExternalMissing,
-                 fmt::format("cannot read external data file '{}': {}", path.string(), std::strerror(e.code().value())))
-          .in(where)
-          .fix("the weights of this model lie in a file of their own: copy it beside the model");
+      auto& d = diagnostics_.error(
+          codes::kExternalMissing,
+          fmt::format("cannot read external data file '{}': {}", path.string(), std::strerror(e.code().value())));
+      d.in(where).fix("the weights of this model lie in a file of their own: copy it beside the model");
+      const fs::path beside = fs::weakly_canonical(m_.path, error).parent_path() / relative;
+      if (fs::is_symlink(m_.path, error) && fs::exists(beside, error)) {
+        d.fix(fmt::format("data is looked for beside the model as it is named, which is a symbolic link: name '{}'",
+                          fs::read_symlink(m_.path, error).string()));
+      }
       return nullptr;
     }
-    return files_.emplace(r.location, &m_.storage->external.back()).first->second;
+    return &m_.storage->external.back();
   }
 
   Model& m_;
