@@ -85,6 +85,17 @@ void measure(benchmark::State& state, Caster* caster, Conversion conversion, std
   count_bytes(state, bytes);
 }
 
+void cast_measured(benchmark::State& state, Caster* caster, Conversion conversion, std::size_t bytes) {
+  const auto source = source_of(conversion.from, bytes);
+  const std::size_t count = bytes / ampc::byte_size(conversion.from);
+  std::vector<std::byte> target(count * ampc::byte_size(conversion.to));
+  while (state.KeepRunning()) {
+    benchmark::DoNotOptimize(caster->cast_measured(conversion, source.data(), target.data(), count));
+    benchmark::ClobberMemory();
+  }
+  count_bytes(state, bytes);
+}
+
 struct Named {
   const char* name;
   Conversion conversion;
@@ -115,6 +126,8 @@ int main(int argc, char** argv) {
         Caster* caster = ampc::weights::cpu_kernel(kernel);
         const std::string tail = fmt::format("{}/{}/{}", kernel, kind.name, size_name);
         add(fmt::format("cast/{}", tail), [=](benchmark::State& s) { cast(s, caster, conversion, size); });
+        add(fmt::format("cast_measured/{}", tail),
+            [=](benchmark::State& s) { cast_measured(s, caster, conversion, size); });
         if (!conversion.clamp)
           add(fmt::format("measure/{}", tail), [=](benchmark::State& s) { measure(s, caster, conversion, size); });
       }

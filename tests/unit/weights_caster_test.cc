@@ -212,6 +212,44 @@ class WeightsKernel : public ::testing::TestWithParam<std::string> {
     ASSERT_GT(want.nonfinite, 0U);
   }
 
+  /// Runs of what weights are mostly made of, with one value that is not, now here, now there.
+  template <class From, class To>
+  void expect_measured_rarities() {
+    using Bits = typename From::Bits;
+    using Bounds = Limits<From, To>;
+    std::vector<Bits> ordinary;
+    for (const Bits bits : test::samples<From, To>(20'000, 5)) {
+      const Bits magnitude = bits & From::kMagnitude;
+      if (magnitude > Bounds::kUnderflow && magnitude < Bounds::kOverflow) ordinary.push_back(bits);
+    }
+    ordinary.resize(5'000);
+    const Bits rarities[] = {0,           Bounds::kUnderflow, Bounds::kOverflow,      From::kInfinity,
+                             From::kSign, From::kQuietNan,    Bounds::kOverflow - 1U, Bounds::kUnderflow + 1U};
+    for (const Bits rare : rarities) {
+      for (std::size_t at = 0; at < ordinary.size(); at += 311) {
+        auto values = ordinary;
+        values[at] = rare;
+        const Stats want = test::counted<From, To>(values);
+        const Stats got =
+            kernel().measure(conversion<From, To>(), reinterpret_cast<const std::byte*>(values.data()), values.size());
+        ASSERT_TRUE(same(got, want)) << text(got) << " instead of " << text(want) << ", " << std::hex << rare;
+      }
+    }
+  }
+
+  template <class From, class To>
+  void expect_cast_measured() {
+    const auto values = test::samples<From, To>(20'000, 77);
+    const auto* source = reinterpret_cast<const std::byte*>(values.data());
+    for (const bool clamp : {false, true}) {
+      std::vector<std::uint16_t> got(values.size());
+      const Stats stats = kernel().cast_measured(conversion<From, To>(clamp), source,
+                                                 reinterpret_cast<std::byte*>(got.data()), values.size());
+      EXPECT_EQ(got, (cast_all<From, To>(kernel(), values, clamp)));
+      EXPECT_TRUE(same(stats, kernel().measure(conversion<From, To>(), source, values.size())));
+    }
+  }
+
   /// Source and target at every misalignment, every length up to 70, with guard bytes around the target.
   template <class From, class To>
   void expect_tails() {
@@ -248,6 +286,20 @@ TEST_P(WeightsKernel, MeasureFp32Fp16) { expect_measured<Fp32, Fp16>(); }
 TEST_P(WeightsKernel, MeasureFp32Bf16) { expect_measured<Fp32, Bf16>(); }
 TEST_P(WeightsKernel, MeasureFp64Fp16) { expect_measured<Fp64, Fp16>(); }
 TEST_P(WeightsKernel, MeasureFp64Bf16) { expect_measured<Fp64, Bf16>(); }
+
+TEST_P(WeightsKernel, MeasureOrdinaryWeights) {
+  expect_measured_rarities<Fp32, Fp16>();
+  expect_measured_rarities<Fp32, Bf16>();
+  expect_measured_rarities<Fp64, Fp16>();
+  expect_measured_rarities<Fp64, Bf16>();
+}
+
+TEST_P(WeightsKernel, CastMeasured) {
+  expect_cast_measured<Fp32, Fp16>();
+  expect_cast_measured<Fp32, Bf16>();
+  expect_cast_measured<Fp64, Fp16>();
+  expect_cast_measured<Fp64, Bf16>();
+}
 
 TEST_P(WeightsKernel, TailsAndMisalignment) {
   expect_tails<Fp32, Fp16>();

@@ -88,6 +88,19 @@ void Stats::merge(const Stats& other) {
   subnormal += other.subnormal;
 }
 
+Stats Caster::cast_measured(const Conversion& conversion, const std::byte* source, std::byte* target,
+                            std::size_t count) {
+  constexpr std::size_t kBlock = 4096;  // elements: what was measured is still in the first-level cache when it is cast
+  const std::size_t from = byte_size(conversion.from), to = byte_size(conversion.to);
+  Stats stats;
+  for (std::size_t at = 0; at < count; at += kBlock) {
+    const std::size_t size = std::min(kBlock, count - at);
+    stats.merge(measure(conversion, source + at * from, size));
+    cast(conversion, source + at * from, target + at * to, size);
+  }
+  return stats;
+}
+
 Caster& pick_cpu_caster(std::string_view forced) {
   if (forced.empty()) return *registry().front();
   if (Caster* caster = cpu_kernel(forced)) return *caster;

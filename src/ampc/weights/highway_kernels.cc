@@ -5,9 +5,6 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway asks.
 #include <hwy/highway.h>
-#if HWY_ARCH_X86
-#include <cpuid.h>
-#endif
 
 #include <cstdint>
 #include <cstring>
@@ -260,6 +257,12 @@ HWY_INLINE double largest_lane(hn::Vec<Unsigned<From> > magnitudes) {
   return largest;
 }
 
+template <class From>
+HWY_INLINE hn::Vec<Signed<From> > magnitudes_at(const std::byte* source) {
+  const Unsigned<From> d;
+  return hn::BitCast(Signed<From>(), hn::And(load_bytes(d, source), hn::Set(d, From::kMagnitude)));
+}
+
 /// One more in each lane whose magnitude lies above `bound`: a true lane is all ones, which is -1.
 template <class From>
 HWY_INLINE void count_above(hn::Vec<Signed<From> > magnitudes, typename From::Bits bound,
@@ -269,9 +272,9 @@ HWY_INLINE void count_above(hn::Vec<Signed<From> > magnitudes, typename From::Bi
   counter = hn::Sub(counter, hn::VecFromMask(d, above));
 }
 
-/// Statistics of `vectors` whole vectors; few enough that no lane's counter wraps.
+/// Statistics of `vectors` whole vectors, exact whatever they hold; few enough that no lane's counter wraps.
 template <class From, class To>
-HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Stats& stats) {
+HWY_NOINLINE void measure_any(const std::byte* source, std::size_t vectors, Stats& stats) {
   using Bounds = Limits<From, To>;
   const Unsigned<From> d;
   const Signed<From> di;
@@ -283,8 +286,7 @@ HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Sta
   auto kept = hn::Zero(d);
   auto nonzero = hn::Zero(d);
   for (std::size_t i = 0; i < vectors; ++i) {
-    const auto bits = load_bytes(d, source + i * bytes);
-    const auto magnitudes = hn::BitCast(di, hn::And(bits, hn::Set(d, From::kMagnitude)));
+    const auto magnitudes = magnitudes_at<From>(source + i * bytes);
     const auto finite = hn::Lt(magnitudes, limit<From>(From::kInfinity));
     largest = hn::Max(largest, hn::IfThenElseZero(finite, magnitudes));
     count_above<From>(magnitudes, From::kInfinity - 1, nonfinite);
@@ -303,6 +305,44 @@ HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Sta
   stats.overflow += sum_lanes<From>(over) - infinite_or_nan;
   stats.subnormal += not_lost - normal_or_more;
   stats.underflow += sum_lanes<From>(nonzero) - not_lost;
+}
+
+/// The same, block by block. Weights are rarely lost and hardly ever beyond the range: the largest and the least of
+/// a block show that, and only subnormals are left to count.
+template <class From, class To>
+HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Stats& stats) {
+  using Bounds = Limits<From, To>;
+  constexpr std::size_t kBlock = 64;
+  const Unsigned<From> d;
+  const Signed<From> di;
+  const std::size_t bytes = hn::Lanes(d) * sizeof(typename From::Bits);
+  auto all_largest = hn::Zero(di);
+  auto all_normal = hn::Zero(d);
+  std::size_t counted = 0;
+  for (std::size_t begin = 0; begin < vectors; begin += kBlock) {
+    const std::size_t size = vectors - begin < kBlock ? vectors - begin : kBlock;
+    const std::byte* block = source + begin * bytes;
+    auto largest = hn::Zero(di);
+    auto least = limit<From>(From::kInfinity);
+    auto normal = hn::Zero(d);
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto magnitudes = magnitudes_at<From>(block + i * bytes);
+      largest = hn::Max(largest, magnitudes);
+      least = hn::Min(least, magnitudes);
+      count_above<From>(magnitudes, Bounds::kNormal - 1, normal);
+    }
+    if (hn::AllTrue(di, hn::Lt(largest, limit<From>(Bounds::kOverflow))) &&
+        hn::AllTrue(di, hn::Gt(least, limit<From>(Bounds::kUnderflow)))) {
+      all_largest = hn::Max(all_largest, largest);
+      all_normal = hn::Add(all_normal, normal);
+      counted += size;
+    } else {
+      measure_any<From, To>(block, size, stats);
+    }
+  }
+  const double absmax = largest_lane<From>(hn::BitCast(d, all_largest));
+  if (absmax > stats.absmax) stats.absmax = absmax;
+  stats.subnormal += counted * hn::Lanes(d) - sum_lanes<From>(all_normal);
 }
 
 template <class From, class To>
@@ -361,35 +401,7 @@ std::string lower_case(const char* name) {
   return lower;
 }
 
-#if HWY_ARCH_X86
-// Highway's own dispatch would do, but for the library that it is in: merely loaded, release 1.0.3 measures the clock
-// for 20 ms, which is longer than a small model takes.
-
-/// What Highway asks of a machine before it runs code for that target (HWY_TARGET_STR in its set_macros-inl.h).
-bool machine_runs(std::int64_t target) {
-  __builtin_cpu_init();
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
-  const bool ssse3 = __builtin_cpu_supports("ssse3");
-  const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2") &&
-                    __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
-  const bool avx2 = sse4 && f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  switch (target) {
-    case HWY_SSSE3:
-      return ssse3;
-    case HWY_SSE4:
-      return sse4;
-    case HWY_AVX2:
-      return avx2;
-    case HWY_AVX3:
-      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    default:
-      return target == HWY_STATIC_TARGET;  // what the compiler may use anywhere
-  }
-}
-#else
+#if !HWY_ARCH_X86
 HWY_EXPORT(make_table);
 #endif
 
@@ -398,6 +410,8 @@ HWY_EXPORT(make_table);
 std::vector<NamedKernels> highway_kernels() {
   std::vector<NamedKernels> list;
 #if HWY_ARCH_X86
+  // Highway's own dispatch would do, but for the library that it is in: merely loaded, release 1.0.3 measures the clock
+  // for 20 ms, which is longer than a small model takes.
   struct Target {
     std::int64_t target;
     KernelTable (*make)();  // nullptr where the compiler cannot or need not make that code

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct NamedKernels {
   KernelTable table;
 };
 
+/// Whether this x86 machine, and its operating system, run code for a Highway target (a value of HWY_TARGET).
+bool machine_runs(std::int64_t target);
 /// Element by element, through element.h.
 KernelTable scalar_kernels();
 /// One for every Highway target that this machine can run, best first.
