@@ -6,7 +6,7 @@ if ! command -v clang-format >/dev/null; then
   echo "skipped: clang-format is not installed"
   exit 77
 fi
-mapfile -t files < <(find src tests -name '*.cc' -o -name '*.h' | sort)
+mapfile -t files < <(find src tests -name '*.cc' -o -name '*.cu' -o -name '*.h' | sort)
 if [ "${1:-}" = --fix ]; then
   exec clang-format -i "${files[@]}"
 fi

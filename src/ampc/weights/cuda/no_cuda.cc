@@ -1,0 +1,8 @@
+// Stands in for cuda_device.cu in a build without CUDA.
+#include "ampc/weights/device.h"
+
+namespace ampc::weights {
+
+std::vector<std::unique_ptr<Device>> cuda_devices() { throw DeviceError("this ampc was built without CUDA"); }
+
+}  // namespace ampc::weights
