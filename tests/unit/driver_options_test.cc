@@ -86,6 +86,7 @@ TEST(Options, WrongUsageIsTwoAndNamesTheWayOut) {
                                                        {"r.amp"},
                                                        {"r.amp", "m.onnx", "--dtype", "fp8"},
                                                        {"r.amp", "m.onnx", "--gray", "fine"},
+                                                       {"r.amp", "m.onnx", "--cast-device", "gpu"},
                                                        {"r.amp", "m.onnx", "--promote", "--no-promote"},
                                                        {"r.amp", "m.onnx", "-j", "0"},
                                                        {"r.amp", "m.onnx", "--nonsense"},

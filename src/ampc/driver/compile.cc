@@ -149,11 +149,17 @@ class Run {
       for (const auto& w : depfile.warnings) diagnostics_.warning(codes::kDepfileName, w).in(o_.depfile);
       if (diagnostics_.failed()) return kWrongInput;
     }
-    const Written written = write_model(model, jobs, as_it_is, output, o_, diagnostics_);
+    weights::CastRouter router(o_.cast_on);
+    const Written written = write_model(model, jobs, as_it_is, output, o_, router, diagnostics_);
+    for (const std::string& fault : router.faults()) {
+      diagnostics_.note(codes::kCastDevice, "the CPU did casts that were meant for a device: " + fault);
+    }
     if (diagnostics_.failed()) return kWrongInput;
     if (o_.external_data && !written.data_file) depfile = emit::make_depfile(output, model.path, others);
     if (!o_.depfile.empty()) emit::write_depfile(o_.depfile, depfile.text);
     summarise(model, plan, output, written.bytes);
+    const std::string measured = router.measured();
+    if (o_.verbose && !measured.empty()) summary_ += "\n  " + measured;
     return kOk;
   }
 

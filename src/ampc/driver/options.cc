@@ -31,6 +31,11 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
   app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them")
       ->type_name("FILE");
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");
+  std::string cast_on = "cpu";
+  app.add_option("--cast-device", cast_on, "Who casts weights: cpu, cuda, or auto, whichever is measured to be faster")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->type_name("WHO")
+      ->capture_default_str();
   std::string emit = "file";
   app.add_option("--emit", emit, "Print a stage instead of writing a model: ast, rules, decisions, onnx")
       ->check(CLI::IsMember({"ast", "rules", "decisions", "onnx"}))
@@ -43,6 +48,9 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
     exit = *over;
     return std::nullopt;
   }
+  o.cast_on = cast_on == "cuda"   ? weights::CastOn::cuda
+              : cast_on == "auto" ? weights::CastOn::automatic
+                                  : weights::CastOn::cpu;
   const std::map<std::string, Emit> stages{{"file", Emit::file},
                                            {"ast", Emit::ast},
                                            {"rules", Emit::rules},

@@ -8,6 +8,7 @@
 
 #include "ampc/driver/command_line.h"
 #include "ampc/driver/plan_options.h"
+#include "ampc/weights/cast_on.h"
 
 namespace ampc::driver {
 
@@ -21,6 +22,7 @@ struct Options : PlanOptions {
   std::uint64_t threshold = 1024;  // bytes from which on a weight goes into the data file
   std::string depfile;
   bool write_if_changed = false;
+  weights::CastOn cast_on = weights::CastOn::cpu;
   Emit emit = Emit::file;
   std::string explain;
   bool quiet = false;

@@ -68,7 +68,7 @@ bool unchanged(const Model& model, Diagnostics& diagnostics) {
 std::string data_path(const std::string& output) { return output + ".data"; }
 
 Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
-                    const Options& options, Diagnostics& diagnostics) {
+                    const Options& options, weights::CastRouter& router, Diagnostics& diagnostics) {
   const std::string name = fs::path(output).filename().string(), location = name + ".data";
   emit::Image image;
   std::optional<emit::DataLayout> data;
@@ -112,7 +112,7 @@ Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, c
     return {bytes, data.has_value()};
   }
   if (!data) {
-    emit::write_image(image, jobs, file, add);
+    emit::write_image(image, jobs, file, router, add);
     progress.clear();
     if (!unchanged(model, diagnostics)) return {};
     file.commit(commit);
@@ -121,13 +121,13 @@ Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, c
   }
   if (reports_link(output, diagnostics) || reports_link(data_path(output), diagnostics)) return {};
   emit::OutputFile data_file(data_path(output));
-  emit::write_data(*data, jobs, data_file, add);
-  emit::write_image(image, jobs, file, add);
+  emit::write_data(*data, jobs, data_file, router, add);
+  emit::write_image(image, jobs, file, router, add);
   progress.clear();
   if (!unchanged(model, diagnostics)) return {};
   emit::commit_pair(data_file, file, commit, [&](emit::OutputFile& between, const std::string& data_name) {
     emit::relocate(model, location, data_name);
-    emit::write_image(emit::image_of(model, jobs), jobs, between, {});
+    emit::write_image(emit::image_of(model, jobs), jobs, between, router, {});
     emit::relocate(model, data_name, location);
   });
   sweep(output);

@@ -8,6 +8,7 @@
 #include "ampc/driver/options.h"
 #include "ampc/emit/weight_jobs.h"
 #include "ampc/model/model.h"
+#include "ampc/weights/cast_router.h"
 
 namespace ampc::driver {
 
@@ -20,9 +21,9 @@ struct Written {
 };
 
 /// Writes what the messages of `model` and `jobs` make to `output`; with `as_it_is`, the input's own bytes. Weights go
-/// into a data file where `options` ask for it, and where one file could not hold them. Gives what was written, or
-/// reports. Throws IoError.
+/// into a data file where `options` ask for it, and where one file could not hold them; `router` says who casts. Gives
+/// what was written, or reports. Throws IoError.
 Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
-                    const Options& options, Diagnostics& diagnostics);
+                    const Options& options, weights::CastRouter& router, Diagnostics& diagnostics);
 
 }  // namespace ampc::driver

@@ -7,6 +7,7 @@
 #include <tbb/parallel_for_each.h>
 #include "onnx/onnx_pb.h"
 
+#include "ampc/emit/routed_casts.h"
 #include "ampc/model/tensors.h"
 
 namespace ampc::emit {
@@ -63,12 +64,17 @@ void relocate(Model& m, const std::string& from, const std::string& to) {
   });
 }
 
-void write_data(const DataLayout& layout, const WeightJobs& jobs, OutputFile& file,
+void write_data(const DataLayout& layout, const WeightJobs& jobs, OutputFile& file, weights::CastRouter& router,
                 const std::function<void(std::uint64_t)>& progress) {
   file.set_size(layout.size);
+  RoutedCasts routed(jobs, router, file, progress);
   std::vector<DataLayout::Piece> tasks;  // `size` bytes from `offset` on; the piece begins at `starts[i]`
   std::vector<std::uint64_t> starts;
   for (const auto& p : layout.pieces) {
+    if (routed.takes(p.job)) {
+      routed.add(p.job, p.offset);
+      continue;
+    }
     for (std::uint64_t at = 0; at < p.size; at += kTaskBytes) {
       tasks.push_back({p.job, p.offset + at, std::min(kTaskBytes, p.size - at)});
       starts.push_back(p.offset);
@@ -82,6 +88,7 @@ void write_data(const DataLayout& layout, const WeightJobs& jobs, OutputFile& fi
     jobs.write(t.job, t.offset - starts[i], t.size, file, t.offset, caster);
     if (progress) progress(t.size);
   });
+  routed.run();
 }
 
 }  // namespace ampc::emit

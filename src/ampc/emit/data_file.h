@@ -8,6 +8,7 @@
 
 #include "ampc/emit/output_file.h"
 #include "ampc/emit/weight_jobs.h"
+#include "ampc/weights/cast_router.h"
 
 namespace ampc::emit {
 
@@ -30,8 +31,8 @@ DataLayout externalise(Model& m, const WeightJobs& jobs, const std::string& loca
 /// Gives the data file another name.
 void relocate(Model& m, const std::string& from, const std::string& to);
 
-/// Throws IoError.
-void write_data(const DataLayout& layout, const WeightJobs& jobs, OutputFile& file,
+/// `router` says who casts. Throws IoError.
+void write_data(const DataLayout& layout, const WeightJobs& jobs, OutputFile& file, weights::CastRouter& router,
                 const std::function<void(std::uint64_t)>& progress);
 
 }  // namespace ampc::emit

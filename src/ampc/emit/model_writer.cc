@@ -9,6 +9,7 @@
 #include <tbb/parallel_for_each.h>
 #include "onnx/onnx_pb.h"
 
+#include "ampc/emit/routed_casts.h"
 #include "ampc/model/tensors.h"
 
 namespace ampc::emit {
@@ -24,7 +25,8 @@ struct Task {
   bool part = false;
 };
 
-std::vector<Task> tasks_of(const wire::Layout& layout) {
+/// Payloads that `routed` takes are given to it.
+std::vector<Task> tasks_of(const wire::Layout& layout, RoutedCasts& routed) {
   std::vector<Task> tasks;
   Task open;
   std::uint64_t gathered = 0;
@@ -35,6 +37,11 @@ std::vector<Task> tasks_of(const wire::Layout& layout) {
   };
   for (std::size_t i = 0; i < layout.pieces.size(); ++i) {
     const wire::Piece& p = layout.pieces[i];
+    if (p.kind == wire::Piece::Kind::payload && routed.takes(p.begin)) {
+      close(i + 1);
+      routed.add(p.begin, p.offset);
+      continue;
+    }
     if (p.size > kTaskBytes) {
       close(i + 1);
       for (std::uint64_t at = 0; at < p.size; at += kTaskBytes) {
@@ -80,10 +87,11 @@ Image image_of(const Model& m, const WeightJobs& jobs) {
   return image;
 }
 
-void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file,
+void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, weights::CastRouter& router,
                  const std::function<void(std::uint64_t)>& progress) {
   file.set_size(image.layout.size);
-  const std::vector<Task> tasks = tasks_of(image.layout);
+  RoutedCasts routed(jobs, router, file, progress);
+  const std::vector<Task> tasks = tasks_of(image.layout, routed);
   weights::Caster& caster = weights::cpu_caster();
   tbb::parallel_for_each(tasks.begin(), tasks.end(), [&](const Task& t) {
     thread_local std::vector<std::byte> buffer;
@@ -107,6 +115,7 @@ void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file,
     }
     if (progress) progress(done);
   });
+  routed.run();
 }
 
 void materialise(Model& m, const WeightJobs& jobs) {

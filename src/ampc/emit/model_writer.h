@@ -7,6 +7,7 @@
 
 #include "ampc/emit/output_file.h"
 #include "ampc/emit/weight_jobs.h"
+#include "ampc/weights/cast_router.h"
 
 namespace ampc::emit {
 
@@ -20,8 +21,9 @@ struct Image {
 };
 Image image_of(const Model& m, const WeightJobs& jobs);
 
-/// Writes `image` into `file`; `progress` is told of bytes as they are done, from any thread. Throws IoError.
-void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file,
+/// Writes `image` into `file`; `router` says who casts, `progress` is told of bytes as they are done, from any thread.
+/// Throws IoError.
+void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, weights::CastRouter& router,
                  const std::function<void(std::uint64_t)>& progress);
 
 /// Puts every payload into the messages of `m` themselves, for printing.
