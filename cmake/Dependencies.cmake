@@ -6,6 +6,8 @@ find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Threads REQUIRED)
 find_package(Boost REQUIRED CONFIG)  # headers alone: Boost.Graph
+find_path(AMPC_DTL_INCLUDE dtl/dtl.hpp REQUIRED)  # line by line differences; headers alone
+mark_as_advanced(AMPC_DTL_INCLUDE)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)

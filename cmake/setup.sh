@@ -19,7 +19,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # --- Debian packages -------------------------------------------------------------------------------------------------
 
 libraries=(libantlr4-runtime-dev libtbb-dev libyaml-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libprotobuf-dev
-           libcli11-dev libfmt-dev libre2-dev libhwy-dev libboost-dev nlohmann-json3-dev libxxhash-dev)
+           libcli11-dev libfmt-dev libre2-dev libhwy-dev libboost-dev nlohmann-json3-dev libxxhash-dev libdtl-dev)
 # A tool that is on the path counts, whoever installed it.
 tools=(antlr4:antlr4 protoc:protobuf-compiler ninja:ninja-build ccache:ccache c++:g++ cmake:cmake pkg-config:pkg-config
        python3:python3 flock:util-linux sha256sum:coreutils)

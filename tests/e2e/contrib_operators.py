@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Declarations of onnxruntime's own operators, in the rule language, from the schemas of the installed onnxruntime.
 
-    contrib_operators.py            where the installed onnxruntime differs from rules/domains
-    contrib_operators.py --write    rewrites the declarations there
+    contrib_operators.py --ampc PATH            where the installed onnxruntime differs from rules/domains
+    contrib_operators.py --ampc PATH --write    rewrites the declarations there
 
 What stands above the line that says so is written by hand and stays.
 """
 
 import argparse
 import difflib
+import subprocess
 import sys
-import textwrap
 
 import onnx
 import onnxruntime
@@ -67,13 +67,9 @@ def formals(formal_list):
     return "(" + ", ".join(one(f) for f in formal_list) + ")"
 
 
-def wrapped(text):
-    """Lines of 120 letters; no name loses its type at an end of line."""
-    glue = "\u00a0"
-    for joint in (": ", " = ", "each ", "-> ", " in ", "since "):
-        text = text.replace(joint, joint.replace(" ", glue))
-    lines = textwrap.wrap(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace(glue, " ") + "\n"
+def laid_out(ampc, text):
+    done = subprocess.run([ampc, "fmt", "-"], input=f"amp 1\n\n{text}", capture_output=True, text=True, check=True)
+    return done.stdout.removeprefix("amp 1\n\n")
 
 
 def declaration(schema):
@@ -95,19 +91,21 @@ def declaration(schema):
     text = head + formals(schema.inputs) + " -> " + formals(schema.outputs)
     if variables:
         text += " where " + " and ".join(variables)
-    return wrapped(text)
+    return text + "\n"
 
 
-def declarations(domain):
+def declarations(domain, ampc):
     schemas = [s for s in state.get_all_operator_schema() if (s.domain or "ai.onnx") == domain and not s.deprecated]
     if domain == "ai.onnx":
         schemas = [s for s in schemas if s.name in ADDED]
     schemas.sort(key=lambda s: (s.name, s.since_version))
-    return BEGIN.format(onnxruntime.__version__) + "\n" + "".join(declaration(s) for s in schemas)
+    head = BEGIN.format(onnxruntime.__version__)
+    return laid_out(ampc, head + "\n" + "".join(declaration(s) for s in schemas))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ampc", required=True)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     differ = False
@@ -115,7 +113,7 @@ def main():
         path = FOLDER / f"{domain}.amp"
         text = path.read_text()
         begin = text.index(BEGIN.partition("{}")[0])
-        wanted = declarations(domain)
+        wanted = declarations(domain, args.ampc)
         if args.write:
             path.write_text(text[:begin] + wanted)
             continue

@@ -1,10 +1,7 @@
 // `ampc RULES MODEL`: from two files to one.
 
-#include <unistd.h>
-
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -20,6 +17,7 @@
 #include "ampc/driver/command.h"
 #include "ampc/driver/compilation.h"
 #include "ampc/driver/options.h"
+#include "ampc/driver/report.h"
 #include "ampc/driver/write_model.h"
 #include "ampc/emit/collapse.h"
 #include "ampc/emit/decisions_text.h"
@@ -48,8 +46,7 @@ class Run {
       diagnostics_.error(codes::kCannotWrite, fmt::format("{}: {}", e.message(), std::strerror(e.code()))).in(e.path());
       code = kWrongInput;
     }
-    render(err_, diagnostics_, sources_,
-           {&err_ == &std::cerr && ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr, o_.quiet});
+    report(err_, diagnostics_, sources_, {o_.quiet});
     if (code == kOk && diagnostics_.failed()) code = kWrongInput;
     if (code == kOk && !summary_.empty() && !o_.quiet) err_ << summary_ << '\n';
     return code;

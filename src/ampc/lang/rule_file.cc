@@ -51,7 +51,14 @@ RuleFile read_rule_file(const std::string& path) {
     if (text.size() > kLargest) return fault(codes::kNotRules, "is too large for a rule file (over 16 MiB)");
   }
   if (in.bad()) return fault(codes::kUnreadable, "cannot be read: " + std::string(std::strerror(errno)));
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  return rule_text(std::move(text));
+}
+
+RuleFile rule_text(std::string text) {
+  if (looks_like_model(text)) return model();
+  if (text.size() > kLargest) return fault(codes::kNotRules, "is too large for a rule file (over 16 MiB)");
+  const bool marked = text.starts_with("\xef\xbb\xbf");
+  if (marked) text.erase(0, 3);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return fault(codes::kEmptyFile, "is empty", "a rule file begins with 'amp 1'");
   }
@@ -66,6 +73,7 @@ RuleFile read_rule_file(const std::string& path) {
   }
   RuleFile result;
   result.ok = true;
+  result.byte_order_mark = marked;
   result.text = std::move(text);
   return result;
 }

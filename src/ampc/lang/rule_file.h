@@ -9,7 +9,8 @@ namespace ampc::lang {
 
 struct RuleFile {
   bool ok = false;
-  std::string text;  // without a byte order mark
+  std::string text;              // without a byte order mark
+  bool byte_order_mark = false;  // there was one
   // Where not ok:
   std::string_view code;
   std::string fault;  // "is a folder"
@@ -17,5 +18,7 @@ struct RuleFile {
 };
 
 RuleFile read_rule_file(const std::string& path);
+/// The same of bytes that are read already.
+RuleFile rule_text(std::string bytes);
 
 }  // namespace ampc::lang
