@@ -18,18 +18,29 @@ class Mode:
     level: str = "O1"
     io: str = "keep"
     gray: str = "local"
+    functions: str = "keep"
 
     def arguments(self):
-        return ["--dtype", self.dtype, "--level", self.level, "--io", self.io, "--gray", self.gray]
+        return ["--dtype", self.dtype, "--level", self.level, "--io", self.io, "--gray", self.gray,
+                "--functions", self.functions]
 
     def __str__(self):
-        return f"{self.dtype} {self.level} {self.io}" + (" cut" if self.gray == "cut" else "")
+        return " ".join([self.dtype, self.level, self.io, *(["cut"] if self.gray == "cut" else []),
+                         *(["inline"] if self.functions == "inline" else [])])
+
+    @classmethod
+    def parse(cls, text):
+        """The mode that __str__ has written."""
+        words = text.split()
+        more = {"cut": {"gray": "cut"}, "inline": {"functions": "inline"}}
+        return cls(*words[:3], **{k: v for word in words[3:] for k, v in more[word].items()})
 
 
 LEVELS = ("O1", "O2", "OD")
 DTYPES = ("fp16", "bf16")
 IOS = ("keep", "low")
-ALL_MODES = [Mode(d, l, i) for d in DTYPES for l in LEVELS for i in IOS] + [Mode(d, gray="cut") for d in DTYPES]
+ALL_MODES = [Mode(d, l, i) for d in DTYPES for l in LEVELS for i in IOS] \
+    + [Mode(d, **more) for d in DTYPES for more in ({"gray": "cut"}, {"functions": "inline"})]
 
 
 class Compiler:

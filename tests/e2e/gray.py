@@ -15,6 +15,7 @@ import argparse
 import dataclasses
 import json
 import logging
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -22,7 +23,7 @@ from pathlib import Path
 import onnx
 from onnx import AttributeProto
 
-from compiler import CASES, MODELS_LIST, Compiler, Mode, add_arguments, said
+from compiler import ALL_MODES, CASES, MODELS_LIST, Compiler, Mode, add_arguments, said
 from modelfacts import FLOAT_BYTES, attribute, graphs
 
 WAYS = {"follow": ("local", "--no-promote"), "promote": ("local", "--promote"), "cut": ("cut", "--no-promote")}
@@ -123,7 +124,10 @@ def main():
     parser.add_argument("--models", type=Path, help="folder of the real models")
     parser.add_argument("--cases", type=Path, default=CASES)
     parser.add_argument("--only", default="", help="names, separated by commas")
-    parser.add_argument("--modes", default="fp16 O1 keep,fp16 O2 keep,bf16 O1 low", help="separated by commas")
+    every = [str(mode) for mode in ALL_MODES if mode == Mode(mode.dtype, mode.level, mode.io)]
+    few = ["fp16 O1 keep", "fp16 O2 keep", "bf16 O1 low"]
+    parser.add_argument("--modes", default=",".join(every if os.environ.get("AMPC_FULL") else few),
+                        help="separated by commas; default: three, or all under AMPC_FULL=1")
     parser.add_argument("--others", action="store_true", help="compare with other converters' casts")
     parser.add_argument("--changed", action="store_true", help="print only models where the three differ")
     args = parser.parse_args()
@@ -135,7 +139,7 @@ def main():
     failures, better = [], 0
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "out.onnx"
-        for mode in [Mode(*text.split()) for text in args.modes.split(",")]:
+        for mode in [Mode.parse(text) for text in args.modes.split(",")]:
             heads = [*WAYS, *(("common", "ort") if args.others else ())]
             print(f"\n{str(mode):<{width}}", *(f"{head:>16}" for head in heads))
             for name, path in work:

@@ -3,7 +3,8 @@
 
     matrix.py --ampc PATH [--models DIR] [--quick] [--only NAMES] [--modes "fp16 O1 keep,…"] [--json FILE] [--keep DIR]
 
-Modes are level O1, O2, OD x fp16, bf16 x io keep, low, and O1 keep with --gray cut. What must hold:
+Modes are level O1, O2, OD x fp16, bf16 x io keep, low, and O1 keep with --gray cut and with
+--functions inline. What must hold:
 
   everywhere     valid, inputs and outputs as asked, no cast twice, no new round trip, loads in onnxruntime
   numbers        of cases: fp16 within judge.py's tolerance, by the strict evaluator too; bf16 within 0.1 or cosine 0.99
@@ -83,7 +84,7 @@ def subjects(args):
 
 def modes_of(subject, index, args):
     if args.modes:
-        return [Mode(*text.split()) for text in args.modes.split(",")]
+        return [Mode.parse(text) for text in args.modes.split(",")]
     if not args.quick:
         return ALL_MODES
     if subject.real and subject.name not in SMALL_MODELS:

@@ -1,7 +1,9 @@
 // R16: all open nodes at once, for the fewest bytes through casts.
 //
 // The nodes are decided as `follow` and as `promote` would, then by minimum cuts; of what needs no more casts than
-// both, what casts the fewest bytes is taken.
+// both, what casts the fewest bytes is taken. Where both leave the model in fp32, so does the cut (R22).
+#include <algorithm>
+
 #include "ampc/model/shapes.h"
 #include "ampc/passes/cut_search.h"
 #include "ampc/passes/passes.h"
@@ -24,6 +26,10 @@ std::vector<Decision> local(const PassContext& c, const std::vector<NodeId>& ope
   return nodes;
 }
 
+bool lowers(const Outcome& o) {
+  return std::any_of(o.nodes.begin(), o.nodes.end(), [](const Decision& d) { return d.choice == Choice::low; });
+}
+
 }  // namespace
 
 void cut(const PassContext& c) {
@@ -36,7 +42,9 @@ void cut(const PassContext& c) {
   const std::vector<Outcome> known{search.measure(local(c, search.open(), false)),
                                    search.measure(local(c, search.open(), true))};
   const Outcome& wish = known[c.plan.nodes[search.open().front()].promote ? 1 : 0];
-  const Outcome best = search.best(known, {wish, false, Reason::cut_low, Reason::cut_fp32});
+  const Outcome best = std::any_of(known.begin(), known.end(), lowers)
+                           ? search.best(known, {wish, false, Reason::cut_low, Reason::cut_fp32})
+                           : wish;
   for (const NodeId n : search.open()) c.plan.nodes[n] = best.nodes[n];
 }
 
