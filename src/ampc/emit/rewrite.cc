@@ -26,7 +26,9 @@ class Rewriter {
     // A body's list is part of its owner's message, which moves with its list: the innermost first.
     for (BlockId b = static_cast<BlockId>(m_.blocks.size()); b-- > 0;) nodes(b);
     for (const OutputCast& o : plan_.outputs) {
-      m_.blocks[o.block].graph->mutable_output(static_cast<int>(o.index))->set_name(plan_.casts[o.cast].name);
+      onnx::ValueInfoProto& info = *m_.blocks[o.block].graph->mutable_output(static_cast<int>(o.index));
+      info.set_name(plan_.casts[o.cast].name);
+      if (info.has_type()) set_type(info, plan_.casts[o.cast].to);  // low where all branches give it out low (R19)
     }
     if (plan_.added_casts != 0) import_default_domain();
   }
