@@ -22,6 +22,7 @@ class Rewriter {
     for (const Retarget& r : plan_.retargets) retarget(r);
     // Types are set by name, so before any name changes.
     for (BlockId b = 0; b < m_.blocks.size(); ++b) types(b);
+    home_types();
     order_casts();
     // A body's list is part of its owner's message, which moves with its list: the innermost first.
     for (BlockId b = static_cast<BlockId>(m_.blocks.size()); b-- > 0;) nodes(b);
@@ -122,6 +123,22 @@ class Rewriter {
       });
       const ValueId v = m_.blocks[b].names.find(info.name());
       if (!renamed && v != NameTable::kAbsent && info.has_type()) set(info, v);
+    }
+  }
+
+  /// What an output's declaration says of its shape holds for the value that it is a cast of, too.
+  void home_types() {
+    onnx::GraphProto& g = *m_.blocks[0].graph;
+    for (const CastNode& c : plan_.casts) {
+      if (!c.takes_name || m_.values[c.value].producer == kNone) continue;
+      const auto& outputs = g.output();
+      const auto output = std::find_if(outputs.begin(), outputs.end(),
+                                       [&](const auto& info) { return info.name() == m_.values[c.value].name; });
+      if (output == outputs.end() || !output->type().tensor_type().has_shape()) continue;
+      onnx::ValueInfoProto& info = *g.add_value_info();
+      *info.mutable_type() = output->type();
+      info.set_name(plan_.home_name[c.value]);
+      set_type(info, plan_.home[c.value]);
     }
   }
 
