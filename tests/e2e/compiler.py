@@ -19,28 +19,29 @@ class Mode:
     io: str = "keep"
     gray: str = "local"
     functions: str = "keep"
+    opset: int = 0  # 0: the model's own
 
     def arguments(self):
         return ["--dtype", self.dtype, "--level", self.level, "--io", self.io, "--gray", self.gray,
-                "--functions", self.functions]
+                "--functions", self.functions, *(["--opset", str(self.opset)] if self.opset else [])]
 
     def __str__(self):
         return " ".join([self.dtype, self.level, self.io, *(["cut"] if self.gray == "cut" else []),
-                         *(["inline"] if self.functions == "inline" else [])])
+                         *(["inline"] if self.functions == "inline" else []), *([f"@{self.opset}"] if self.opset else [])])
 
     @classmethod
     def parse(cls, text):
         """The mode that __str__ has written."""
         words = text.split()
-        more = {"cut": {"gray": "cut"}, "inline": {"functions": "inline"}}
-        return cls(*words[:3], **{k: v for word in words[3:] for k, v in more[word].items()})
+        more = {"cut": ("gray", "cut"), "inline": ("functions", "inline")}
+        return cls(*words[:3], **dict(("opset", int(word[1:])) if word[0] == "@" else more[word] for word in words[3:]))
 
 
 LEVELS = ("O1", "O2", "OD")
 DTYPES = ("fp16", "bf16")
 IOS = ("keep", "low")
 ALL_MODES = [Mode(d, l, i) for d in DTYPES for l in LEVELS for i in IOS] \
-    + [Mode(d, **more) for d in DTYPES for more in ({"gray": "cut"}, {"functions": "inline"})]
+    + [Mode(d, **more) for d in DTYPES for more in ({"gray": "cut"}, {"functions": "inline"}, {"opset": 22})]
 
 
 class Compiler:

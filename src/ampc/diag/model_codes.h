@@ -25,6 +25,7 @@ inline constexpr std::string_view kUnknownType = "AMPC1014";   // a value whose 
 inline constexpr std::string_view kOverflow = "AMPC1020";      // a weight that the low type cannot hold
 inline constexpr std::string_view kNoEffect = "AMPC1021";      // a rule that a schema overrules (R17)
 inline constexpr std::string_view kTiedRole = "AMPC1022";    // a role on an operand that the schema ties to others (R7)
+inline constexpr std::string_view kOpset = "AMPC1017";       // an opset that the model cannot be brought to
 inline constexpr std::string_view kOpsetNote = "AMPC1024";   // nodes that a newer opset would free
 inline constexpr std::string_view kUnusedRule = "AMPC1025";  // a rule that matched nothing
 inline constexpr std::string_view kLoneFunction = "AMPC1026";  // a function that `functions inline` could not inline

@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 
 /// Tells the rules, which may wait for it, which domains the model uses: of a file that is no model, none.
 std::unique_ptr<Model> read_and_tell(const std::string& path, Diagnostics& diagnostics,
-                                     std::promise<std::set<std::string>>& domains) {
+                                     std::promise<std::set<std::string>>& domains, int opset) {
   bool told = false;
   const auto tell = [&](const std::set<std::string>& found) {
     if (!std::exchange(told, true)) domains.set_value(found);
   };
   std::unique_ptr<Model> model;
   try {
-    model = read_model(path, diagnostics, tell);
+    model = read_model(path, diagnostics, tell, opset);
   } catch (...) {
     tell({});
     throw;
@@ -72,7 +72,7 @@ int Compilation::read(const std::string& rules_path, const std::string& model_pa
   options->model_domains = [found = std::make_shared<std::future<std::set<std::string>>>(domains.get_future())] {
     return found->get();
   };
-  auto reading = std::async(std::launch::async, [&] { return read_and_tell(model_path, of_model, domains); });
+  auto reading = std::async(std::launch::async, [&] { return read_and_tell(model_path, of_model, domains, o_.opset); });
   rules = lang::compile(rules_path, *options, sources, diagnostics);
   model = reading.get();
   diagnostics.take(of_model);

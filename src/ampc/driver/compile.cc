@@ -123,7 +123,7 @@ class Run {
   int write(Model& model, const Plan& plan, const lang::RuleSet& rules, bool inline_functions) {
     const std::string output = output_path(plan.low);
     emit::WeightJobs jobs(model);
-    const bool as_it_is = plan.identity && !model.has_external && !model.reordered && !o_.external_data;
+    const bool as_it_is = plan.identity && !model.has_external && !model.rewritten && !o_.external_data;
     if (!plan.identity) emit::rewrite(model, plan, jobs);
     if (!as_it_is || o_.emit == Emit::onnx) emit::collapse_calls(model, plan, inline_functions, diagnostics_);
     if (o_.emit == Emit::onnx) {

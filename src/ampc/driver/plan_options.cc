@@ -65,6 +65,9 @@ void add_plan_options(CLI::App& app, PlanOptions& o) {
   add_choice<lang::Functions>(app, "--functions",
                               "Model-local functions: keep, a copy for each kind of call, or inline", "HOW",
                               o.functions, {{"keep", lang::Functions::keep}, {"inline", lang::Functions::inlined}});
+  app.add_option("--opset", o.opset, "Bring the model to this opset first, by onnx's version converter")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
   app.add_option("-j,--jobs", o.jobs, "Threads; the output is the same for any number")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");

@@ -23,7 +23,8 @@ struct PlanOptions {
   std::vector<std::string> rewrite, no_rewrite;  // creators, moved, redundant
   std::vector<std::string> import_dirs;
   std::vector<std::string> targets;
-  int jobs = 0;  // 0: as many as the machine has
+  int opset = 0;  // 0: the model's own
+  int jobs = 0;   // 0: as many as the machine has
 };
 
 /// Adds the options to `app`; `options` outlives it.

@@ -128,7 +128,7 @@ class Model {
   std::vector<std::string> external_files;  // paths as joined to the model's folder, sorted
   std::vector<FunctionCall> calls;
   bool has_external = false;
-  bool reordered = false;  // the file's nodes were not in topological order
+  bool rewritten = false;  // the graph is not the file's: its nodes were sorted, or its opset raised
 
   onnx::ModelProto* proto = nullptr;
   std::vector<wire::Bytes> payloads;  // what markers stand for; into the mapped files
@@ -166,9 +166,10 @@ class Model {
 };
 
 /// Reads a model: IR versions 3 to 13, default opset 7 and up. Reports faults of the file and of the graph (R31); the
-/// result is empty when there was one. `domains` hears of the domains of its operators as soon as they are known.
+/// result is empty when there was one. `domains` hears of the domains of its operators as soon as they are known. An
+/// `opset` other than 0 is what the model is brought to first (R5).
 std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnostics,
-                                  const std::function<void(const std::set<std::string>&)>& domains = {});
+                                  const std::function<void(const std::set<std::string>&)>& domains = {}, int opset = 0);
 
 /// Types of all values, forward through the graph from the schemas' type variables; onnx's own inference functions
 /// where those don't suffice. Reports type clashes that the model has already.

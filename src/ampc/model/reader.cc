@@ -1,4 +1,4 @@
-// File to Model: map, cut, parse, attach external data, expand calls of functions, build.
+// File to Model: map, cut, parse, attach external data, convert, expand calls of functions, build.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,6 +13,7 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/model/builder.h"
+#include "ampc/model/convert_opset.h"
 #include "ampc/model/external.h"
 #include "ampc/model/functions.h"
 #include "ampc/model/model.h"
@@ -121,7 +122,7 @@ bool check_versions(const Model& m, Diagnostics& diagnostics) {
 }  // namespace
 
 std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnostics,
-                                  const std::function<void(const std::set<std::string>&)>& domains) {
+                                  const std::function<void(const std::set<std::string>&)>& domains, int opset) {
   auto m = std::make_unique<Model>();
   m->path = path;
   try {
@@ -140,6 +141,7 @@ std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnost
   if (domains) domains(domains_of(*m->proto));
   if (!check_versions(*m, diagnostics)) return nullptr;
   if (!external::attach(*m, diagnostics)) return nullptr;
+  if (opset != 0 && !convert_opset(*m, opset, diagnostics)) return nullptr;
   functions::expand_calls(*m, diagnostics);
   if (diagnostics.failed()) return nullptr;
   bool sorted = false;
@@ -154,7 +156,7 @@ std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnost
   again->file_size = m->file_size;
   again->calls = std::move(m->calls);
   again->has_external = m->has_external;
-  again->reordered = true;
+  again->rewritten = true;
   return build_arrays(*again, diagnostics, sorted) ? std::move(again) : nullptr;
 }
 

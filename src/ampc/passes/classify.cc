@@ -400,7 +400,7 @@ void Classifier::report_unsupported() const {
                                        counts[op] == 1 ? "stays" : "stay", o.domain.empty() ? "ai.onnx" : o.domain,
                                        o.version, short_name(low[op])));
     d.in(m_.path);
-    if (newer != nullptr) d.fix(fmt::format("opset {} has; the opset is yours to raise", newer->since_version));
+    if (newer != nullptr) d.fix(fmt::format("opset {0} has: --opset {0} brings the model there", newer->since_version));
   }
 }
 
