@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint64_t kLeastBytes = std::uint64_t{64} << 10;  // of output: below, the calls cost more than the cast
 constexpr std::uint64_t kPartBytes = std::uint64_t{1} << 20;    // of output: a batch's worth of fp64, two of fp32
 
+constexpr std::uint64_t kCpuBytes = std::uint64_t{256} << 10;  // stays in the cache between cast and write
+
 /// Reads a file without its mapping, whose pages would be made one by one. False where that does not work.
 bool read_at(int fd, std::uint64_t offset, std::span<std::byte> into) {
   while (!into.empty()) {
@@ -60,8 +62,11 @@ void RoutedCasts::store(std::size_t id, std::span<const std::byte> result) {
 
 void RoutedCasts::on_cpu(std::size_t id) {
   const Part& part = parts_[id];
-  jobs_.write(part.job, part.begin, part.size, file_, part.offset, weights::cpu_caster());
-  if (progress_) progress_(part.size);
+  for (std::uint64_t at = 0; at < part.size; at += kCpuBytes) {
+    const std::uint64_t size = std::min(kCpuBytes, part.size - at);
+    jobs_.write(part.job, part.begin + at, size, file_, part.offset + at, weights::cpu_caster());
+    if (progress_) progress_(size);
+  }
 }
 
 }  // namespace ampc::emit

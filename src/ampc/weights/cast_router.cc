@@ -37,12 +37,13 @@ CastRouter::CastRouter(CastOn on, Open open, Clock now, std::size_t lane_bytes)
     : on_(on), open_(std::move(open)), now_(now ? std::move(now) : Clock(steady_seconds)), lane_bytes_(lane_bytes) {}
 
 void CastRouter::run(std::span<const DeviceTask> tasks, CastWork& work) {
+  if (tasks.empty()) return;
   switch (on_) {
     case CastOn::cpu:
       on_cpu(tasks, work);
       break;
     case CastOn::cuda:
-      if (!tasks.empty()) start();
+      start();
       on_devices(tasks, work);
       break;
     case CastOn::automatic:
@@ -79,8 +80,7 @@ bool CastRouter::start() {
     devices_ = open_();
     if (!devices_.empty()) pipeline_ = std::make_unique<DevicePipeline>(devices_, lane_bytes_);
   } catch (const DeviceError& e) {
-    why_ = e.what();
-    if (on_ == CastOn::cuda) faults_.push_back(why_);
+    (on_ == CastOn::cuda ? faults_.emplace_back() : why_) = e.what();
   }
   start_seconds_ = now_() - begin;
   return pipeline_ != nullptr;
