@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Casts of every kernel against numpy's float16 and ml_dtypes' bfloat16: cast_against_numpy.py CAST_STREAM.
+"""Casts of every kernel against numpy's float16 and float32 and ml_dtypes' bfloat16: cast_against_numpy.py CAST_STREAM.
 
 A million values and all special ones; NaNs must be the one quiet NaN with the sign of their source.
 """
@@ -77,6 +77,35 @@ def compare(what, got, want, source):
                  f"{int(want[at]):#x}")
 
 
+def doubles_around_singles():
+    """fp64 values: a million random ones, and the singles, the midpoints between them, and their neighbours."""
+    random = np.random.default_rng(12)
+    bits = random.integers(0, 2**64, 500_000, dtype=np.uint64).view(np.float64)
+    near = random.standard_normal(500_000) * np.exp2(random.integers(-155, 130, 500_000).astype(np.float64))
+    some = np.concatenate([random.integers(0, 2**32, 100_000, dtype=np.uint32), np.arange(64, dtype=np.uint32),
+                           np.arange(0x7F7FFFC0, 0x7F800000, dtype=np.uint32)]).view(np.float32)
+    some = np.unique(some[np.isfinite(some)].astype(np.float64))
+    with np.errstate(all="ignore"):
+        middle = (np.nextafter(some.astype(np.float32), np.float32(np.inf)).astype(np.float64) + some) / 2
+        exact = np.concatenate([some, middle, [2.0**128 - 2.0**103, 2.0**-150, 2.0**-149, 2.0**-1074, 1.7e308]])
+        around = np.concatenate([np.nextafter(exact, np.inf), np.nextafter(exact, -np.inf)])
+    special = np.array([0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001,
+                        0xFFF0000000000001, 0x7FFFFFFFFFFFFFFF, 0, 0x8000000000000000, 1, 0x8000000000000001],
+                       dtype=np.uint64).view(np.float64)
+    return np.concatenate([bits, near, exact, -exact, around, special])
+
+
+def to_single(values, clamp):
+    with np.errstate(all="ignore"):
+        cast = values.astype(np.float32).view(np.uint32)
+    sign = np.where(np.signbit(values), np.uint32(0x80000000), np.uint32(0))
+    cast = np.where(np.isnan(values), sign | np.uint32(0x7FC00000), cast)
+    if clamp:
+        over = np.isfinite(values) & ((cast & 0x7FFFFFFF) == 0x7F800000)
+        cast = np.where(over, sign | np.uint32(0x7F7FFFFF), cast)
+    return cast.astype(np.uint32)
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: cast_against_numpy.py CAST_STREAM")
@@ -106,6 +135,13 @@ def main():
             got = np.frombuffer(run(program, kernel, low, "fp32", data=halves.tobytes()), np.uint32)
             compare(f"{kernel}: {low} fp32", got, want, halves)
             compared += halves.size
+    doubles = doubles_around_singles()
+    for kernel in kernels:
+        for clamp in (False, True):
+            arguments = ["fp64", "fp32", "clamp"] if clamp else ["fp64", "fp32"]
+            got = np.frombuffer(run(program, kernel, *arguments, data=doubles.tobytes()), np.uint32)
+            compare(f"{kernel}: {' '.join(arguments)}", got, to_single(doubles, clamp), doubles)
+            compared += doubles.size
     print(f"{compared} values equal, kernels {' '.join(kernels)}")
 
 

@@ -107,6 +107,7 @@ TEST(WeightsElement, LimitsAreWhereTheCastChanges) {
   changes(Fp32{}, Bf16{});
   changes(Fp64{}, Fp16{});
   changes(Fp64{}, Bf16{});
+  changes(Fp64{}, Fp32{});
 }
 
 template <class From, class To>
@@ -114,8 +115,8 @@ void expect_reference_right() {
   const auto values = test::samples<From, To>(1'000'000, 20240607);
   for (const bool clamp : {false, true}) {
     for (const auto bits : values) {
-      const std::uint16_t got = narrow<From, To>(bits, clamp);
-      const std::uint16_t want = test::expected<To>(test::value_of(bits), clamp);
+      const auto got = narrow<From, To>(bits, clamp);
+      const auto want = test::expected<To>(test::value_of(bits), clamp);
       ASSERT_EQ(got, want) << "bits " << std::hex << bits << " clamp " << clamp;
     }
   }
@@ -126,6 +127,16 @@ TEST(WeightsElement, AgainstScaledRounding) {
   expect_reference_right<Fp32, Bf16>();
   expect_reference_right<Fp64, Fp16>();
   expect_reference_right<Fp64, Bf16>();
+  expect_reference_right<Fp64, Fp32>();
+}
+
+TEST(WeightsElement, DoubleToFloatAsTheMachineDoesIt) {
+  for (const std::uint64_t bits : test::samples<Fp64, Fp32>(1'000'000, 9)) {
+    const double value = std::bit_cast<double>(bits);
+    if (std::isnan(value)) continue;  // the machine keeps a payload
+    ASSERT_EQ((narrow<Fp64, Fp32>(bits, false)), std::bit_cast<std::uint32_t>(static_cast<float>(value)))
+        << std::hex << bits;
+  }
 }
 
 TEST(WeightsElement, AgainstTheCompilersFloat16) {
@@ -242,7 +253,7 @@ class WeightsKernel : public ::testing::TestWithParam<std::string> {
     const auto values = test::samples<From, To>(20'000, 77);
     const auto* source = reinterpret_cast<const std::byte*>(values.data());
     for (const bool clamp : {false, true}) {
-      std::vector<std::uint16_t> got(values.size());
+      std::vector<typename To::Bits> got(values.size());
       const Stats stats = kernel().cast_measured(conversion<From, To>(clamp), source,
                                                  reinterpret_cast<std::byte*>(got.data()), values.size());
       EXPECT_EQ(got, (cast_all<From, To>(kernel(), values, clamp)));
@@ -280,18 +291,21 @@ TEST_P(WeightsKernel, Fp32ToFp16) { expect_narrow_equal<Fp32, Fp16>(); }
 TEST_P(WeightsKernel, Fp32ToBf16) { expect_narrow_equal<Fp32, Bf16>(); }
 TEST_P(WeightsKernel, Fp64ToFp16) { expect_narrow_equal<Fp64, Fp16>(); }
 TEST_P(WeightsKernel, Fp64ToBf16) { expect_narrow_equal<Fp64, Bf16>(); }
+TEST_P(WeightsKernel, Fp64ToFp32) { expect_narrow_equal<Fp64, Fp32>(); }
 TEST_P(WeightsKernel, EveryFp16ToFp32) { expect_widen_equal<Fp16>(); }
 TEST_P(WeightsKernel, EveryBf16ToFp32) { expect_widen_equal<Bf16>(); }
 TEST_P(WeightsKernel, MeasureFp32Fp16) { expect_measured<Fp32, Fp16>(); }
 TEST_P(WeightsKernel, MeasureFp32Bf16) { expect_measured<Fp32, Bf16>(); }
 TEST_P(WeightsKernel, MeasureFp64Fp16) { expect_measured<Fp64, Fp16>(); }
 TEST_P(WeightsKernel, MeasureFp64Bf16) { expect_measured<Fp64, Bf16>(); }
+TEST_P(WeightsKernel, MeasureFp64Fp32) { expect_measured<Fp64, Fp32>(); }
 
 TEST_P(WeightsKernel, MeasureOrdinaryWeights) {
   expect_measured_rarities<Fp32, Fp16>();
   expect_measured_rarities<Fp32, Bf16>();
   expect_measured_rarities<Fp64, Fp16>();
   expect_measured_rarities<Fp64, Bf16>();
+  expect_measured_rarities<Fp64, Fp32>();
 }
 
 TEST_P(WeightsKernel, CastMeasured) {
@@ -299,6 +313,7 @@ TEST_P(WeightsKernel, CastMeasured) {
   expect_cast_measured<Fp32, Bf16>();
   expect_cast_measured<Fp64, Fp16>();
   expect_cast_measured<Fp64, Bf16>();
+  expect_cast_measured<Fp64, Fp32>();
 }
 
 TEST_P(WeightsKernel, TailsAndMisalignment) {
@@ -306,6 +321,7 @@ TEST_P(WeightsKernel, TailsAndMisalignment) {
   expect_tails<Fp32, Bf16>();
   expect_tails<Fp64, Fp16>();
   expect_tails<Fp64, Bf16>();
+  expect_tails<Fp64, Fp32>();
   expect_tails<Fp16, Fp32>();
   expect_tails<Bf16, Fp32>();
 }
@@ -331,7 +347,7 @@ TEST_P(WeightsKernel, NoPathBetweenOtherTypes) {
   EXPECT_THROW(kernel().measure(to_integer, bytes, 1), std::invalid_argument);
   const Conversion sideways{ElemType::float16, ElemType::bfloat16, false};
   EXPECT_THROW(kernel().cast(sideways, bytes, bytes + 8, 1), std::invalid_argument);
-  const Conversion up{ElemType::float64, ElemType::float32, false};
+  const Conversion up{ElemType::float32, ElemType::float64, false};
   EXPECT_THROW(kernel().cast(up, bytes, bytes + 8, 1), std::invalid_argument);
 }
 

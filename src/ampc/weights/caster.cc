@@ -30,6 +30,10 @@ class KernelCaster final : public Caster {
   std::string_view name() const override { return name_; }
 
   void cast(const Conversion& conversion, const std::byte* source, std::byte* target, std::size_t count) override {
+    if (conversion.to == ElemType::float32 && conversion.from == ElemType::float64) {
+      table_.fp64_to_fp32(source, target, count, conversion.clamp);
+      return;
+    }
     if (conversion.to == ElemType::float32) {
       const WidenKernel kernel = conversion.from == ElemType::float16    ? table_.fp16_to_fp32
                                  : conversion.from == ElemType::bfloat16 ? table_.bf16_to_fp32
@@ -51,6 +55,9 @@ class KernelCaster final : public Caster {
 
   Stats measure(const Conversion& conversion, const std::byte* source, std::size_t count) override {
     const bool fp16 = conversion.to == ElemType::float16;
+    if (conversion.to == ElemType::float32 && conversion.from == ElemType::float64) {
+      return table_.measure_fp64_fp32(source, count);
+    }
     if (!is_low(conversion.to)) reject(conversion);
     if (conversion.from == ElemType::float32) {
       return (fp16 ? table_.measure_fp32_fp16 : table_.measure_fp32_bf16)(source, count);

@@ -30,8 +30,8 @@ struct Conversion {
 
 /// Casts ranges of elements; round to nearest, ties to even. A NaN becomes the one quiet NaN of the type with its sign.
 /// Implementations are bit for bit equal. Source and target need no alignment; they do not overlap. Safe from several
-/// threads at once. From fp32 or fp64 to fp16 or bf16 (in one rounding), and from those to fp32; any other pair of
-/// types throws std::invalid_argument.
+/// threads at once. From fp32 or fp64 to fp16 or bf16 and from fp64 to fp32 (in one rounding), and from fp16 or bf16
+/// to fp32; any other pair of types throws std::invalid_argument.
 class Caster {
  public:
   virtual ~Caster() = default;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #if defined(__CUDACC__)
 #define AMPC_HOST_DEVICE __host__ __device__
@@ -64,7 +65,8 @@ AMPC_HOST_DEVICE constexpr typename To::Bits narrow(typename From::Bits bits, bo
   auto kept = static_cast<std::uint32_t>(significand >> dropped);
   if (rest > half || (rest == half && (kept & 1U) != 0)) ++kept;
   // The implicit bit, or a carry, adds to the exponent.
-  const std::uint32_t result = (static_cast<std::uint32_t>(exponent - 1) << To::kMantissaBits) + kept;
+  using Result = std::conditional_t<To::kWidth == 32, std::uint64_t, std::uint32_t>;  // beyond To's range too
+  const Result result = (static_cast<Result>(exponent - 1) << To::kMantissaBits) + kept;
   if (result >= To::kInfinity) {
     return static_cast<typename To::Bits>(sign | (clamp ? To::kLargest : To::kInfinity));
   }

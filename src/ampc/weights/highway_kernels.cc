@@ -32,6 +32,9 @@ template <class From>
 using Signed = hn::RebindToSigned<Unsigned<From> >;
 template <class From>
 using Real = hn::RebindToFloat<Unsigned<From> >;
+/// As many lanes of To's bits.
+template <class From, class To>
+using Narrowed = hn::Rebind<typename To::Bits, Unsigned<From> >;
 /// As many 16-bit lanes.
 template <class From>
 using Low = hn::Rebind<std::uint16_t, Unsigned<From> >;
@@ -58,11 +61,12 @@ HWY_INLINE hn::Vec<Signed<From> > limit(typename From::Bits bits) {
 template <class From, class To, bool kClamp>
 struct Narrow {
   using FromFormat = From;
+  using ToFormat = To;
   using Bits = typename From::Bits;
   using Bounds = Limits<From, To>;
   static constexpr int kDropped = From::kMantissaBits - To::kMantissaBits;
 
-  HWY_INLINE static hn::Vec<Low<From> > apply(hn::Vec<Unsigned<From> > bits) {
+  HWY_INLINE static hn::Vec<Narrowed<From, To> > apply(hn::Vec<Unsigned<From> > bits) {
     const Unsigned<From> d;
     const Signed<From> di;
     const auto magnitude = hn::And(bits, hn::Set(d, From::kMagnitude));
@@ -97,7 +101,7 @@ struct Narrow {
     const auto nan = hn::RebindMask(d, hn::Gt(ordered, limit<From>(From::kInfinity)));
     result = hn::IfThenElse(nan, hn::Set(d, Bits{To::kQuietNan}), result);
     const auto sign = hn::And(hn::ShiftRight<From::kWidth - To::kWidth>(bits), hn::Set(d, Bits{To::kSign}));
-    return hn::TruncateTo(Low<From>(), hn::Or(result, sign));
+    return hn::TruncateTo(Narrowed<From, To>(), hn::Or(result, sign));
   }
 };
 
@@ -112,6 +116,7 @@ struct Narrow {
 template <bool kClamp>
 struct Narrow<Fp32, Fp16, kClamp> {
   using FromFormat = Fp32;
+  using ToFormat = Fp16;
   using Bounds = Limits<Fp32, Fp16>;
 
   HWY_INLINE static hn::Vec<Low<Fp32> > apply(hn::Vec<Unsigned<Fp32> > bits) {
@@ -171,11 +176,12 @@ struct Widen {
 template <class Op>
 HWY_NOINLINE void narrow_loop(const std::byte* source, std::byte* target, std::size_t count) {
   using From = typename Op::FromFormat;
+  using To = typename Op::ToFormat;
   const Unsigned<From> d;
-  const Low<From> low;
+  const Narrowed<From, To> low;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kIn = sizeof(typename From::Bits);
-  constexpr std::size_t kOut = sizeof(std::uint16_t);
+  constexpr std::size_t kOut = sizeof(typename To::Bits);
   std::size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
     const auto first = load_bytes(d, source + i * kIn);
@@ -373,12 +379,14 @@ KernelTable make_table() {
   table.fp32_to_bf16 = narrow_lanes<Fp32, Bf16>;
   table.fp64_to_fp16 = narrow_lanes<Fp64, Fp16>;
   table.fp64_to_bf16 = narrow_lanes<Fp64, Bf16>;
+  table.fp64_to_fp32 = narrow_lanes<Fp64, Fp32>;
   table.fp16_to_fp32 = widen_lanes<Fp16>;
   table.bf16_to_fp32 = widen_lanes<Bf16>;
   table.measure_fp32_fp16 = measure_lanes<Fp32, Fp16>;
   table.measure_fp32_bf16 = measure_lanes<Fp32, Bf16>;
   table.measure_fp64_fp16 = measure_lanes<Fp64, Fp16>;
   table.measure_fp64_bf16 = measure_lanes<Fp64, Bf16>;
+  table.measure_fp64_fp32 = measure_lanes<Fp64, Fp32>;
   return table;
 }
 

@@ -19,12 +19,14 @@ struct KernelTable {
   NarrowKernel fp32_to_bf16 = nullptr;
   NarrowKernel fp64_to_fp16 = nullptr;
   NarrowKernel fp64_to_bf16 = nullptr;
+  NarrowKernel fp64_to_fp32 = nullptr;
   WidenKernel fp16_to_fp32 = nullptr;
   WidenKernel bf16_to_fp32 = nullptr;
   MeasureKernel measure_fp32_fp16 = nullptr;
   MeasureKernel measure_fp32_bf16 = nullptr;
   MeasureKernel measure_fp64_fp16 = nullptr;
   MeasureKernel measure_fp64_bf16 = nullptr;
+  MeasureKernel measure_fp64_fp32 = nullptr;
 };
 
 struct NamedKernels {

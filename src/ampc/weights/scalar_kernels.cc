@@ -64,12 +64,14 @@ KernelTable scalar_kernels() {
   table.fp32_to_bf16 = narrow_all<Fp32, Bf16>;
   table.fp64_to_fp16 = narrow_all<Fp64, Fp16>;
   table.fp64_to_bf16 = narrow_all<Fp64, Bf16>;
+  table.fp64_to_fp32 = narrow_all<Fp64, Fp32>;
   table.fp16_to_fp32 = widen_all<Fp16, Fp32>;
   table.bf16_to_fp32 = widen_all<Bf16, Fp32>;
   table.measure_fp32_fp16 = measure_all<Fp32, Fp16>;
   table.measure_fp32_bf16 = measure_all<Fp32, Bf16>;
   table.measure_fp64_fp16 = measure_all<Fp64, Fp16>;
   table.measure_fp64_bf16 = measure_all<Fp64, Bf16>;
+  table.measure_fp64_fp32 = measure_all<Fp64, Fp32>;
   return table;
 }
 
