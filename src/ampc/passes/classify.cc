@@ -1,14 +1,11 @@
 // R12: the order of decision. What a node's operands and schema allow comes first, then named rules, then patterns
 // (R34), then lists.
-#include <map>
 #include <utility>
 
-#include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include "onnx/onnx_pb.h"
 
-#include "ampc/diag/model_codes.h"
 #include "ampc/model/declared.h"
 #include "ampc/model/default_domain.h"
 #include "ampc/passes/access.h"
@@ -34,14 +31,6 @@ Admits admits_of(const Op& op) {
   return a;
 }
 
-constexpr FileId kRootFile = 0;  // the file that the user named is the first that is read
-
-struct Tied {
-  const lang::RoleRule* rule = nullptr;
-  OpId op = 0;
-  std::size_t count = 0;
-};
-
 class Classifier {
  public:
   explicit Classifier(const PassContext& c) : c_(c), m_(c.model) {
@@ -58,7 +47,7 @@ class Classifier {
     Decision d;
     const Options& options = c_.rules.options(n);
     d.low = options.dtype;
-    const lang::OpRule* unsupported = unsupported_rule(n, options);
+    const lang::OpRule* unsupported = rule_of(n, lang::Verdict::unsupported);
     d.no_kernel = unsupported != nullptr;
     if (leave(n, d) || by_fact(n, d, options, unsupported)) return d;
     by_rule(n, d, options);
@@ -69,12 +58,6 @@ class Classifier {
       end(d, Choice::fp32, Reason::tied_role, kept);
     return d;
   }
-
-  /// Operand and result roles that a schema makes impossible: the first in order and how many nodes they hold in fp32.
-  void report_tied() const;
-  void report_unsupported() const;
-  void report_no_effect() const;
-  void report_other_low() const;
 
  private:
   static bool end(Decision& d, Choice choice, Reason reason, const Span& rule = {}, ValueId value = kNone) {
@@ -135,12 +118,28 @@ class Classifier {
   }
 
   bool left_by_rule(NodeId n, Decision& d) const {
-    for (const auto* r : c_.rules.op_rules(m_.nodes[n].op)) {
-      if (r->verdict == lang::Verdict::leave && applies(*r, n, c_.rules.options(n))) {
-        return end(d, Choice::leave, Reason::left_by_rule, r->span);
-      }
+    const lang::OpRule* rule = rule_of(n, lang::Verdict::leave);
+    for (NodeId call = call_around(n); rule == nullptr && call != kNone; call = call_around(call)) {
+      rule = rule_of(call, lang::Verdict::leave);
     }
-    return false;
+    return rule != nullptr && end(d, Choice::leave, Reason::left_by_rule, rule->span);
+  }
+
+  /// The first rule of this verdict on the node's operator that holds at the node.
+  const lang::OpRule* rule_of(NodeId n, lang::Verdict verdict) const {
+    for (const auto* r : c_.rules.op_rules(m_.nodes[n].op)) {
+      if (r->verdict == verdict && applies(*r, n, c_.rules.options(n))) return r;
+    }
+    return nullptr;
+  }
+
+  /// The innermost call whose function's body the node is in, where lists name functions at all; else kNone.
+  NodeId call_around(NodeId n) const {
+    if (!c_.rules.lists_functions()) return kNone;
+    for (n = m_.blocks[m_.nodes[n].block].owner; n != kNone; n = m_.blocks[m_.nodes[n].block].owner) {
+      if (m_.op_of(n).is_call) return n;
+    }
+    return kNone;
   }
 
   /// R12.1 (rules), R12.2, R7.
@@ -162,13 +161,6 @@ class Classifier {
     d.vars = bound & admits_[op].of(d.low);
     if (d.vars == 0) return end(d, Choice::fp32, Reason::unsupported_schema);
     return unsupported != nullptr && end(d, Choice::fp32, Reason::unsupported_rule, unsupported->span);
-  }
-
-  const lang::OpRule* unsupported_rule(NodeId n, const Options& o) const {
-    for (const auto* r : c_.rules.op_rules(m_.nodes[n].op)) {
-      if (r->verdict == lang::Verdict::unsupported && applies(*r, n, o)) return r;
-    }
-    return nullptr;
   }
 
   /// Calls `f(is_result, slot, var)` for every fp32 operand and result.
@@ -235,6 +227,14 @@ class Classifier {
     return best;
   }
 
+  /// A list that names a function holds for all of its body, as a pattern does for its nodes.
+  const lang::OpRule* function_list(NodeId n) const {
+    for (NodeId call = call_around(n); call != kNone; call = call_around(call)) {
+      if (const lang::OpRule* list = best_list(call, c_.rules.options(call)); list != nullptr) return list;
+    }
+    return nullptr;
+  }
+
   /// R12.3 to R12.10, with patterns (R34) after node rules
   void by_rule(NodeId n, Decision& d, const Options& o) const {
     if (by_tensor(n, d)) return;
@@ -253,8 +253,9 @@ class Classifier {
       end(d, named->low ? Choice::low : Choice::fp32, Reason::node_rule, named->span);
       return;
     }
-    if (by_pattern(n, d, o)) return;
-    const lang::OpRule* list = best_list(n, o);
+    const lang::OpRule* list = function_list(n);
+    if (list == nullptr && by_pattern(n, d, o)) return;
+    if (list == nullptr) list = best_list(n, o);
     if (list != nullptr && list->verdict == lang::Verdict::deny) {
       end(d, Choice::fp32, Reason::deny, list->span);
     } else if (list != nullptr && list->verdict == lang::Verdict::allow) {
@@ -314,107 +315,6 @@ class Classifier {
   std::vector<Admits> admits_;
 };
 
-/// R7's note, once a rule and operator.
-void Classifier::report_tied() const {
-  std::vector<Tied> tied;
-  for (NodeId n = 0; n < m_.nodes.size(); ++n) {
-    const Decision& d = c_.plan.nodes[n];
-    if (d.reason != Reason::tied_role) continue;
-    const auto same = std::find_if(tied.begin(), tied.end(), [&](const Tied& t) {
-      return t.op == m_.nodes[n].op && t.rule->span.begin == d.rule.begin;
-    });
-    if (same != tied.end()) {
-      ++same->count;
-      continue;
-    }
-    for (const auto& roles : {c_.rules.operand_roles(m_.nodes[n].op), c_.rules.result_roles(m_.nodes[n].op)}) {
-      for (const auto& r : roles) {
-        if (r.rule->span.begin == d.rule.begin && r.rule->span.file == d.rule.file)
-          tied.push_back({r.rule, m_.nodes[n].op, 1});
-      }
-    }
-  }
-  const bool error = c_.rules.settings().on_conflict == lang::OnConflict::error;
-  for (const Tied& t : tied) {
-    const Op& op = m_.ops[t.op];
-    c_.diagnostics
-        .report(error ? Severity::error : Severity::note, codes::kTiedRole,
-                fmt::format("{}-{} binds the kept operands and the others to one type: {} {} in fp32 as a whole",
-                            op.name, op.signature->since_version, t.count, t.count == 1 ? "node stays" : "nodes stay"))
-        .at(t.rule->span, "this role")
-        .fix("`on conflict store` keeps the weights in fp32 on disk and lets the nodes run low");
-  }
-}
-
-/// R17: an `allow` of the user's own file that cannot be had. Those of imported lists are no news.
-void Classifier::report_no_effect() const {
-  std::map<std::pair<std::uint32_t, OpId>, std::pair<std::size_t, NodeId>> counts;
-  for (NodeId n = 0; n < m_.nodes.size(); ++n) {
-    const Decision& d = c_.plan.nodes[n];
-    const bool overruled =
-        d.reason == Reason::unsupported_schema || d.reason == Reason::unsupported_rule || d.reason == Reason::optimizer;
-    if (!overruled || !d.listed_allow || d.allowed_by.file != kRootFile) continue;
-    auto& [count, first] = counts.try_emplace({d.allowed_by.begin, m_.nodes[n].op}, 0, n).first->second;
-    ++count;
-  }
-  for (const auto& [key, found] : counts) {
-    const auto& [count, first] = found;
-    const Decision& d = c_.plan.nodes[first];
-    const Op& op = m_.ops[key.second];
-    auto& warning = c_.diagnostics
-                        .warning(codes::kNoEffect, fmt::format("`allow {}` has no effect: {} {} in fp32", op.name,
-                                                               count, count == 1 ? "node stays" : "nodes stay"))
-                        .at(d.allowed_by);
-    if (d.reason == Reason::unsupported_rule) {
-      warning.also(d.rule, "unsupported, says this");
-    } else if (d.reason == Reason::optimizer) {
-      warning.also(d.rule, "an optimizer, says this");
-    } else {
-      warning.note(fmt::format("{} of {} opset {} admits no {}", op.name, op.domain.empty() ? "ai.onnx" : op.domain,
-                               op.version, short_name(d.low)));
-      if (op.signature->is_declared()) warning.also(op.signature->declared, "declared here");
-    }
-  }
-}
-
-/// R5: what a newer opset would free.
-void Classifier::report_unsupported() const {
-  std::vector<std::size_t> counts(m_.ops.size(), 0);
-  std::vector<ElemType> low(m_.ops.size(), ElemType::float16);
-  for (NodeId n = 0; n < m_.nodes.size(); ++n) {
-    const Decision& d = c_.plan.nodes[n];
-    if (d.reason != Reason::unsupported_schema || !d.listed_allow || d.allowed_by.file == kRootFile) continue;
-    ++counts[m_.nodes[n].op];
-    low[m_.nodes[n].op] = d.low;
-  }
-  for (OpId op = 0; op < m_.ops.size(); ++op) {
-    if (counts[op] == 0) continue;
-    const Op& o = m_.ops[op];
-    const Signature* newer = nullptr;
-    for (const Signature* s : c_.rules.rules().operators->versions(o.domain, o.name)) {
-      if (s->since_version <= o.version || newer != nullptr || s->outputs.empty()) continue;
-      if (s->outputs.front().elems.contains(low[op])) newer = s;
-    }
-    auto& d = c_.diagnostics.note(
-        codes::kOpsetNote, fmt::format("{} {} {} in fp32: {} opset {} has no {} for it", counts[op], o.name,
-                                       counts[op] == 1 ? "stays" : "stay", o.domain.empty() ? "ai.onnx" : o.domain,
-                                       o.version, short_name(low[op])));
-    d.in(m_.path);
-    if (newer != nullptr) d.fix(fmt::format("opset {0} has: --opset {0} brings the model there", newer->since_version));
-  }
-}
-
-/// R32: values of the other low type, which stay as they are.
-void Classifier::report_other_low() const {
-  const ElemType other = c_.plan.low == ElemType::float16 ? ElemType::bfloat16 : ElemType::float16;
-  const auto count = std::count_if(m_.values.begin(), m_.values.end(), [&](const Value& v) { return v.type == other; });
-  if (count == 0) return;
-  c_.diagnostics
-      .note(codes::kMixedLow, fmt::format("the model holds {} {} of {}, which stay so and meet {} through fp32", count,
-                                          count == 1 ? "value" : "values", short_name(other), short_name(c_.plan.low)))
-      .in(m_.path);
-}
-
 }  // namespace
 
 void classify(const PassContext& c) {
@@ -424,10 +324,7 @@ void classify(const PassContext& c) {
                     [&](const auto& range) {
                       for (NodeId n = range.begin(); n != range.end(); ++n) c.plan.nodes[n] = classifier.decide(n);
                     });
-  classifier.report_tied();
-  classifier.report_unsupported();
-  classifier.report_no_effect();
-  classifier.report_other_low();
+  report_decisions(c);
   report_walls(c);
 }
 

@@ -26,6 +26,8 @@ void match_patterns(const PassContext& c);
 void classify(const PassContext& c);
 /// R12.1: warns of operators that nothing declares, and of values whose type nothing tells. Called by classify.
 void report_walls(const PassContext& c);
+/// R5, R7, R17, R32: tells of nodes that could not be as the rules say. Called by classify.
+void report_decisions(const PassContext& c);
 /// R6, R8: kept operands that are computed from a weight alone.
 void keep_weight_roles(const PassContext& c);
 /// R27: backward nodes take over what was decided for their forward nodes.

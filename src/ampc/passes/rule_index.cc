@@ -68,15 +68,21 @@ void RuleIndex::bind_ops(const Model& m) {
   commutes_.resize(m.ops.size());
   moves_.resize(m.ops.size());
   // A function may import another version of a domain than the model, so an operator can be there more than once.
-  std::multimap<lang::OpName, OpId> ids;
+  std::multimap<lang::OpName, OpId> ids, functions;
   for (OpId op = 0; op < m.ops.size(); ++op) {
-    if (!m.ops[op].is_call) ids.emplace(lang::OpName{std::string(m.ops[op].domain), std::string(m.ops[op].name)}, op);
+    (m.ops[op].is_call ? functions : ids)
+        .emplace(lang::OpName{std::string(m.ops[op].domain), std::string(m.ops[op].name)}, op);
   }
   const auto each = [&](const lang::OpName& name, const auto& act) {
     const auto [first, last] = ids.equal_range(name);
     for (auto at = first; at != last; ++at) act(at->second);
   };
-  for (const auto& rule : rules_.ops) each(rule.op, [&](OpId op) { op_rules_[op].push_back(&rule); });
+  for (const auto& rule : rules_.ops) {
+    each(rule.op, [&](OpId op) { op_rules_[op].push_back(&rule); });
+    const auto [first, last] = functions.equal_range(rule.op);
+    for (auto at = first; at != last; ++at) op_rules_[at->second].push_back(&rule);
+    lists_functions_ = lists_functions_ || first != last;
+  }
   for (const auto& rule : rules_.roles) {
     each(rule.op, [&](OpId op) {
       const Signature* s = m.ops[op].signature;

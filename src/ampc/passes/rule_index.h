@@ -46,8 +46,11 @@ class RuleIndex {
   const Options& model_options() const { return scope_options_[0]; }
   const lang::Settings& settings() const { return settings_; }
 
-  /// List rules of the node's operator that may hold at it (predicates not looked at), best first.
+  /// List rules of the operator, or of the function that is called, that may hold at its nodes (predicates not looked
+  /// at).
   const std::vector<const lang::OpRule*>& op_rules(OpId op) const { return op_rules_[op]; }
+  /// Whether some list names a model-local function.
+  bool lists_functions() const { return lists_functions_; }
   const std::vector<BoundRole>& operand_roles(OpId op) const { return operand_roles_[op]; }
   const std::vector<BoundRole>& result_roles(OpId op) const { return result_roles_[op]; }
   bool bounded(OpId op) const { return bounded_[op] != 0; }
@@ -81,6 +84,7 @@ class RuleIndex {
   const lang::RuleSet& rules_;
   lang::Settings settings_;
   std::vector<std::vector<const lang::OpRule*>> op_rules_;
+  bool lists_functions_ = false;
   std::vector<std::vector<BoundRole>> operand_roles_, result_roles_;
   std::vector<std::uint8_t> bounded_, commutes_, moves_;
   std::vector<const lang::FactRule*> collectives_;

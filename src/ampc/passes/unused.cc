@@ -43,6 +43,8 @@ class Unused {
     for (const auto& r : rules.tensors) {
       if (r.action == lang::TensorAction::store_fp32) store(r);
     }
+    for (const auto& r : rules.roles) function_operands(r.op, r.span, "a role");
+    for (const auto& r : rules.facts) function_operands(r.op, r.span, "a fact");
     for (const auto& r : rules.roles) {
       if (r.action == lang::RoleAction::store_fp32 && r.span.file == kRootFile) store(r);
     }
@@ -155,6 +157,20 @@ class Unused {
       }
     }
     if (read) stores_nothing(r.span, "no node reads a weight there");
+  }
+
+  /// What happens to a function's operands is decided where its body reads them.
+  void function_operands(const lang::OpName& name, const Span& span, std::string_view what) {
+    if (span.file != kRootFile) return;
+    const bool call = std::any_of(m_.ops.begin(), m_.ops.end(), [&](const Op& op) {
+      return op.is_call && op.domain == name.domain && op.name == name.name;
+    });
+    if (!call) return;
+    c_.diagnostics
+        .warning(codes::kNoEffect,
+                 fmt::format("{} of '{}' has no effect: it is a function of the model", what, name.name))
+        .at(span)
+        .fix("write it of the operators in the function's body; allow, deny, follow and leave may name the function");
   }
 
   void stores_nothing(const Span& span, std::string_view why) {
