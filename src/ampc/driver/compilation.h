@@ -33,8 +33,8 @@ class Compilation {
   int read_rules(const std::string& path);
   /// `rules` and `model`, at the same time: faults of both are told in one run.
   int read(const std::string& rules_path, const std::string& model_path);
-  /// After read(): `index` and `plan`.
-  int decide();
+  /// After read(): `index` and `plan`, which may `assume` of weights what is to be confirmed (emit::confirm).
+  int decide(bool assume = false);
 
   SourceMap sources;
   Diagnostics diagnostics;

@@ -20,6 +20,7 @@
 #include "ampc/driver/report.h"
 #include "ampc/driver/write_model.h"
 #include "ampc/emit/collapse.h"
+#include "ampc/emit/confirm.h"
 #include "ampc/emit/decisions_text.h"
 #include "ampc/emit/depfile.h"
 #include "ampc/emit/model_writer.h"
@@ -35,10 +36,11 @@ namespace fs = std::filesystem;
 
 class Run {
  public:
-  Run(Options options, std::ostream& out, std::ostream& err)
-      : o_(std::move(options)), out_(out), err_(err), c_(o_, err) {}
+  Run(Options options, std::ostream& out, std::ostream& err, bool assume)
+      : o_(std::move(options)), out_(out), err_(err), assume_(assume), c_(o_, err) {}
 
-  int go() {
+  /// Nothing where it assumed what is not so: nothing has been written or said then.
+  std::optional<int> go() {
     int code = kInternal;
     try {
       code = stages();
@@ -46,6 +48,7 @@ class Run {
       diagnostics_.error(codes::kCannotWrite, fmt::format("{}: {}", e.message(), std::strerror(e.code()))).in(e.path());
       code = kWrongInput;
     }
+    if (mistaken_) return std::nullopt;
     report(err_, diagnostics_, sources_, {o_.quiet});
     if (code == kOk && diagnostics_.failed()) code = kWrongInput;
     if (code == kOk && !summary_.empty() && !o_.quiet) err_ << summary_ << '\n';
@@ -65,13 +68,13 @@ class Run {
       return kOk;
     }
     if (const int code = c_.read(o_.rules, o_.model); code != kOk) return code;
-    if (const int code = c_.decide(); code != kOk) return code;
+    if (const int code = c_.decide(assume_ && o_.explain.empty() && o_.emit == Emit::file); code != kOk) return code;
     if (!o_.explain.empty()) return explain(*c_.model, c_.plan);
     if (o_.emit == Emit::decisions) {
       emit::print_decisions(out_, *c_.model, c_.plan, sources_);
       return kOk;
     }
-    return write(*c_.model, c_.plan, *c_.rules, c_.index->settings().functions == lang::Functions::inlined);
+    return write(*c_.model, *c_.rules, c_.index->settings().functions == lang::Functions::inlined);
   }
 
   int explain(const Model& model, const Plan& plan) {
@@ -120,7 +123,8 @@ class Run {
     return false;
   }
 
-  int write(Model& model, const Plan& plan, const lang::RuleSet& rules, bool inline_functions) {
+  int write(Model& model, const lang::RuleSet& rules, bool inline_functions) {
+    Plan& plan = c_.plan;
     const std::string output = output_path(plan.low);
     emit::WeightJobs jobs(model);
     const bool as_it_is = plan.identity && !model.has_external && !model.rewritten && !o_.external_data;
@@ -146,8 +150,14 @@ class Run {
       for (const auto& w : depfile.warnings) diagnostics_.warning(codes::kDepfileName, w).in(o_.depfile);
       if (diagnostics_.failed()) return kWrongInput;
     }
+    if (!plan.assumed.empty()) jobs.keep_stats();
+    const auto confirm = [&] {
+      mistaken_ = !emit::confirm(plan, jobs);
+      return !mistaken_;
+    };
     weights::CastRouter router(o_.cast_on);
-    const Written written = write_model(model, jobs, as_it_is, output, o_, router, diagnostics_);
+    const Written written = write_model(model, jobs, as_it_is, output, o_, router, confirm, diagnostics_);
+    if (mistaken_) return kInternal;
     for (const std::string& fault : router.faults()) {
       diagnostics_.note(codes::kCastDevice, "the CPU did casts that were meant for a device: " + fault);
     }
@@ -188,6 +198,8 @@ class Run {
   Options o_;
   std::ostream& out_;
   std::ostream& err_;
+  bool assume_;
+  bool mistaken_ = false;
   Compilation c_;
   SourceMap& sources_ = c_.sources;
   Diagnostics& diagnostics_ = c_.diagnostics;
@@ -206,7 +218,11 @@ int compile_command(const Arguments& args, const Streams& streams) {
     streams.err << "ampc: " << e.what() << '\n';
     return kUsage;
   }
-  return Run(*options, streams.out, streams.err).go();
+  // Weights are taken for ordinary and measured as they are cast; once in a while they are not, and all is done again.
+  for (const bool assume : {true, false}) {
+    if (const auto code = Run(*options, streams.out, streams.err, assume).go()) return *code;
+  }
+  return kInternal;
 }
 
 }  // namespace ampc::driver

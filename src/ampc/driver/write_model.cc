@@ -68,7 +68,8 @@ bool unchanged(const Model& model, Diagnostics& diagnostics) {
 std::string data_path(const std::string& output) { return output + ".data"; }
 
 Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
-                    const Options& options, weights::CastRouter& router, Diagnostics& diagnostics) {
+                    const Options& options, weights::CastRouter& router, const std::function<bool()>& confirm,
+                    Diagnostics& diagnostics) {
   const std::string name = fs::path(output).filename().string(), location = name + ".data";
   emit::Image image;
   std::optional<emit::DataLayout> data;
@@ -106,7 +107,7 @@ Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, c
     file.set_size(model.file_size);
     if (!file.copy_from(input.fd(), 0, 0, model.file_size)) file.write_at(0, input.bytes());
     progress.clear();
-    if (!unchanged(model, diagnostics)) return {};
+    if (!unchanged(model, diagnostics) || !confirm()) return {};
     file.commit(commit);
     sweep(output);
     return {bytes, data.has_value()};
@@ -114,7 +115,7 @@ Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, c
   if (!data) {
     emit::write_image(image, jobs, file, router, add);
     progress.clear();
-    if (!unchanged(model, diagnostics)) return {};
+    if (!unchanged(model, diagnostics) || !confirm()) return {};
     file.commit(commit);
     sweep(output);
     return {bytes, data.has_value()};
@@ -124,7 +125,7 @@ Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, c
   emit::write_data(*data, jobs, data_file, router, add);
   emit::write_image(image, jobs, file, router, add);
   progress.clear();
-  if (!unchanged(model, diagnostics)) return {};
+  if (!unchanged(model, diagnostics) || !confirm()) return {};
   emit::commit_pair(data_file, file, commit, [&](emit::OutputFile& between, const std::string& data_name) {
     emit::relocate(model, location, data_name);
     emit::write_image(emit::image_of(model, jobs), jobs, between, router, {});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "ampc/diag/diagnostic.h"
@@ -21,9 +22,11 @@ struct Written {
 };
 
 /// Writes what the messages of `model` and `jobs` make to `output`; with `as_it_is`, the input's own bytes. Weights go
-/// into a data file where `options` ask for it, and where one file could not hold them; `router` says who casts. Gives
-/// what was written, or reports. Throws IoError.
+/// into a data file where `options` ask for it, and where one file could not hold them; `router` says who casts. When
+/// all is written and nothing is in its place, `confirm` may still call it off. Gives what was written, or reports.
+/// Throws IoError.
 Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
-                    const Options& options, weights::CastRouter& router, Diagnostics& diagnostics);
+                    const Options& options, weights::CastRouter& router, const std::function<bool()>& confirm,
+                    Diagnostics& diagnostics);
 
 }  // namespace ampc::driver

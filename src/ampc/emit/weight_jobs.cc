@@ -26,7 +26,8 @@ WeightJobs::WeightJobs(const Model& m) {
   }
 }
 
-void WeightJob::run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const {
+void WeightJob::run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster,
+                    weights::Stats* stats) const {
   if (out.empty()) return;
   const std::size_t from = byte_size(conversion.from), to = byte_size(conversion.to);
   if (!cast || from == 0 || to == 0) {
@@ -40,7 +41,33 @@ void WeightJob::run(std::uint64_t begin, std::span<std::byte> out, weights::Cast
     caster.cast({conversion.to, conversion.from, false}, rounded.data(), out.data(), count);
     return;
   }
-  caster.cast(conversion, source.data() + begin / to * from, out.data(), out.size() / to);
+  const std::byte* at = source.data() + begin / to * from;
+  if (stats != nullptr && is_low(conversion.to)) {
+    stats->merge(caster.cast_measured(conversion, at, out.data(), out.size() / to));
+  } else {
+    caster.cast(conversion, at, out.data(), out.size() / to);
+  }
+}
+
+void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out,
+                     weights::Caster& caster) const {
+  if (stats_.empty()) {
+    at(index).run(begin, out, caster);
+    return;
+  }
+  weights::Stats stats;
+  at(index).run(begin, out, caster, &stats);
+  if (stats.count != 0) note(index, stats);
+}
+
+void WeightJobs::note(std::uint64_t index, const weights::Stats& stats) const {
+  const std::lock_guard lock(mutex_);
+  if (index < stats_.size()) stats_[index].merge(stats);
+}
+
+weights::Stats WeightJobs::stats(std::uint64_t index) const {
+  const std::lock_guard lock(mutex_);
+  return index < stats_.size() ? stats_[index] : weights::Stats{};
 }
 
 void WeightJobs::write(std::uint64_t index, std::uint64_t begin, std::uint64_t size, OutputFile& file,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -25,7 +26,9 @@ struct WeightJob {
   }
 
   /// `out` becomes bytes [begin, begin + out.size()) of the result; begin and size are whole elements.
-  void run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const;
+  /// With `stats`, a cast to a low type adds what it finds in the source.
+  void run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster,
+           weights::Stats* stats = nullptr) const;
 };
 
 /// Job i stands behind marker i; the first ones are the input's payloads as they are.
@@ -36,11 +39,17 @@ class WeightJobs {
     jobs_.push_back(job);
     return jobs_.size() - 1;
   }
+  std::uint64_t size() const { return jobs_.size(); }
   const WeightJob& at(std::uint64_t index) const { return jobs_.at(index); }
 
-  void run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const {
-    at(index).run(begin, out, caster);
-  }
+  /// From now on, what casts find in their sources is kept.
+  void keep_stats() { stats_.resize(jobs_.size()); }
+  /// What casting part of a job's source found. Safe from several threads at once.
+  void note(std::uint64_t index, const weights::Stats& stats) const;
+  /// All that was noted of a job: of its whole source where the count is that.
+  weights::Stats stats(std::uint64_t index) const;
+
+  void run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster) const;
   /// Writes those bytes of a job's result, `size` from `begin` on, into `file` at `offset`: within the kernel where
   /// they are as they were. Throws IoError.
   void write(std::uint64_t index, std::uint64_t begin, std::uint64_t size, OutputFile& file, std::uint64_t offset,
@@ -48,6 +57,8 @@ class WeightJobs {
 
  private:
   std::vector<WeightJob> jobs_;
+  mutable std::mutex mutex_;                   // guards the statistics
+  mutable std::vector<weights::Stats> stats_;  // by job; empty where none are kept
 };
 
 }  // namespace ampc::emit

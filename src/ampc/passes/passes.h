@@ -14,6 +14,7 @@ struct PassContext {
   const Readers& readers;
   Diagnostics& diagnostics;
   Plan& plan;
+  bool assume = false;  // that large weights are ordinary, where nothing asks for more than that
 };
 
 namespace passes {
@@ -64,6 +65,8 @@ bool stored_fp32(const PassContext& c, ValueId v);
 }  // namespace passes
 
 /// All passes. `plan.identity` tells that nothing is to be done.
-Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnostics);
+/// With `assume`, large weights are taken for ordinary where no rule asks more of them (Plan::assumed): they are read
+/// once then, when they are cast.
+Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnostics, bool assume = false);
 
 }  // namespace ampc

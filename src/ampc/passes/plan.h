@@ -134,6 +134,16 @@ struct WeightPlan {
   std::string copy_name;  // Storage::both: name of the low copy
 };
 
+/// A weight that the plan takes for ordinary, unmeasured. Whoever carries the plan out measures it on the way, and
+/// where it is not ordinary, a plan that assumes nothing is made instead.
+struct Assumed {
+  ValueId value = kNone;
+  ElemType low = ElemType::float16;
+  wire::Bytes bytes;                 // fp32, in a mapped file
+  std::uint64_t most_underflow = 0;  // elements that may become zero without a word
+  bool holds(const weights::Stats& s) const { return s.overflow == 0 && s.underflow <= most_underflow; }
+};
+
 /// An R20 creator that makes low itself: the attribute to set.
 struct Retarget {
   NodeId node = kNone;
@@ -176,6 +186,7 @@ struct Plan {
   std::vector<std::uint8_t> low_results;  // by ValueId: a result of an If whose branches all make it low (R19)
   std::vector<CastNode> casts;            // in the order in which they are written
   std::vector<WeightPlan> weights;
+  std::vector<Assumed> assumed;
   std::vector<std::uint8_t> kept;  // by ValueId: a weight that the low type cannot hold (R25)
   std::vector<Retarget> retargets;
   Training training;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
@@ -14,6 +15,7 @@
 #include "ampc/diag/model_codes.h"
 #include "ampc/model/tensors.h"
 #include "ampc/passes/access.h"
+#include "ampc/passes/assume.h"
 #include "ampc/passes/passes.h"
 #include "ampc/passes/walk.h"
 
@@ -24,7 +26,6 @@ constexpr std::uint64_t kSmall = 64;           // elements: a scalar, an epsilon
 constexpr std::uint64_t kWorthALook = 65536;   // elements of a weight that only fp32 nodes read
 constexpr double kNoBound = 1e30;              // a bound like ±3.4e38 stands for none; one of 1e5 may be meant
 constexpr double kLostFraction = 0.01;         // R25: off by more than this is lost
-constexpr double kMuchLost = 0.01;             // of a large weight's elements: told where more become zero
 constexpr double kInsignificant = 1.0 / 2048;  // below this part of the tensor's largest, an element is noise in fp16
 
 double widen(float source, ElemType low) {
@@ -38,8 +39,9 @@ struct Measured {
   weights::Stats stats;
   bool vanishes = false;  // … wholly: zero, or off by more than the fraction above
   bool overflow = false;
-  bool lost = false;  // a small constant that would vanish
-  bool huge = false;  // finite values beyond the low type, whoever reads them
+  bool lost = false;               // a small constant that would vanish
+  bool huge = false;               // finite values beyond the low type, whoever reads them
+  std::optional<Assumed> assumed;  // … that all of this is so
 };
 
 class Ranges {
@@ -107,6 +109,10 @@ class Ranges {
     const wire::Bytes bytes = tensors::bytes_of(m_, *m_.values[candidate.value].weight);
     const std::uint64_t count = bytes.size() / sizeof(float);
     Measured out;
+    if (candidate.wanted) {
+      out.assumed = assume_ordinary(c_, candidate.value, candidate.low);
+      if (out.assumed) return out;
+    }
     const weights::Conversion conversion{ElemType::float32, candidate.low, false};
     out.stats = weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), count);
     out.huge = out.stats.overflow != 0;
@@ -158,6 +164,7 @@ class Ranges {
     plan.value = v;
     plan.low = candidate.low;
     plan.stats = measured.stats;
+    if (measured.assumed) c_.plan.assumed.push_back(*measured.assumed);
     bool keep = false;
     Reason reason = Reason::overflow;
     const auto policy = c_.rules.settings().overflow.value_or(lang::Overflow::keep);
@@ -235,8 +242,7 @@ class Ranges {
 
   /// Of a large weight some elements are noise; many of them are told.
   void report_underflow(const Candidate& candidate, const weights::Stats& s) const {
-    if (s.count <= kSmall || c_.rules.settings().underflow == lang::Underflow::flush) return;
-    if (static_cast<double>(s.underflow) <= kMuchLost * static_cast<double>(s.count)) return;
+    if (s.count <= kSmall || s.underflow <= most_underflow(c_, s.count)) return;
     c_.diagnostics
         .warning(codes::kUnderflow, fmt::format("{} of the {} elements of '{}' become zero in {}", s.underflow, s.count,
                                                 m_.values[candidate.value].name, short_name(candidate.low)))

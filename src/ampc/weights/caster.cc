@@ -68,6 +68,24 @@ class KernelCaster final : public Caster {
     reject(conversion);
   }
 
+  Stats cast_measured(const Conversion& conversion, const std::byte* source, std::byte* target,
+                      std::size_t count) override {
+    const bool fp16 = conversion.to == ElemType::float16;
+    if (conversion.to == ElemType::float32 && conversion.from == ElemType::float64) {
+      return table_.cast_measured_fp64_fp32(source, target, count, conversion.clamp);
+    }
+    if (!is_low(conversion.to)) reject(conversion);
+    if (conversion.from == ElemType::float32) {
+      return (fp16 ? table_.cast_measured_fp32_fp16 : table_.cast_measured_fp32_bf16)(source, target, count,
+                                                                                      conversion.clamp);
+    }
+    if (conversion.from == ElemType::float64) {
+      return (fp16 ? table_.cast_measured_fp64_fp16 : table_.cast_measured_fp64_bf16)(source, target, count,
+                                                                                      conversion.clamp);
+    }
+    reject(conversion);
+  }
+
  private:
   std::string name_;
   KernelTable table_;
@@ -93,19 +111,6 @@ void Stats::merge(const Stats& other) {
   overflow += other.overflow;
   underflow += other.underflow;
   subnormal += other.subnormal;
-}
-
-Stats Caster::cast_measured(const Conversion& conversion, const std::byte* source, std::byte* target,
-                            std::size_t count) {
-  constexpr std::size_t kBlock = 4096;  // elements: what was measured is still in the first-level cache when it is cast
-  const std::size_t from = byte_size(conversion.from), to = byte_size(conversion.to);
-  Stats stats;
-  for (std::size_t at = 0; at < count; at += kBlock) {
-    const std::size_t size = std::min(kBlock, count - at);
-    stats.merge(measure(conversion, source + at * from, size));
-    cast(conversion, source + at * from, target + at * to, size);
-  }
-  return stats;
 }
 
 Caster& pick_cpu_caster(std::string_view forced) {

@@ -42,7 +42,7 @@ class Caster {
   virtual Stats measure(const Conversion& conversion, const std::byte* source, std::size_t count) = 0;
   /// Both, for the price of reading the source once. Only from what `measure` takes.
   virtual Stats cast_measured(const Conversion& conversion, const std::byte* source, std::byte* target,
-                              std::size_t count);
+                              std::size_t count) = 0;
 };
 
 /// The CPU's caster: Highway kernels for the best target that the machine has, or the one that AMPC_FORCE_KERNEL names

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "ampc/weights/element.h"
+#include "ampc/weights/highway_ops-inl.h"
 #include "ampc/weights/kernel_table.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,156 +23,6 @@ namespace HWY_NAMESPACE {
 KernelTable make_table() { return scalar_kernels(); }
 
 #else
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-/// Tags of a format's lanes as unsigned, signed and float.
-template <class From>
-using Unsigned = hn::ScalableTag<typename From::Bits>;
-template <class From>
-using Signed = hn::RebindToSigned<Unsigned<From> >;
-template <class From>
-using Real = hn::RebindToFloat<Unsigned<From> >;
-/// As many lanes of To's bits.
-template <class From, class To>
-using Narrowed = hn::Rebind<typename To::Bits, Unsigned<From> >;
-/// As many 16-bit lanes.
-template <class From>
-using Low = hn::Rebind<std::uint16_t, Unsigned<From> >;
-
-template <class D>
-HWY_INLINE hn::Vec<D> load_bytes(D d, const std::byte* source) {
-  const hn::Repartition<std::uint8_t, D> bytes;
-  return hn::BitCast(d, hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(source)));
-}
-
-template <class D>
-HWY_INLINE void store_bytes(D /*d*/, hn::Vec<D> lanes, std::byte* target) {
-  const hn::Repartition<std::uint8_t, D> bytes;
-  hn::StoreU(hn::BitCast(bytes, lanes), bytes, reinterpret_cast<std::uint8_t*>(target));
-}
-
-/// A constant of From's bits as signed lanes; magnitudes have no sign bit, so that signed compares order them.
-template <class From>
-HWY_INLINE hn::Vec<Signed<From> > limit(typename From::Bits bits) {
-  return hn::Set(Signed<From>(), static_cast<hn::TFromD<Signed<From> > >(bits));
-}
-
-/// One vector narrowed by integer arithmetic, for any pair of formats.
-template <class From, class To, bool kClamp>
-struct Narrow {
-  using FromFormat = From;
-  using ToFormat = To;
-  using Bits = typename From::Bits;
-  using Bounds = Limits<From, To>;
-  static constexpr int kDropped = From::kMantissaBits - To::kMantissaBits;
-
-  HWY_INLINE static hn::Vec<Narrowed<From, To> > apply(hn::Vec<Unsigned<From> > bits) {
-    const Unsigned<From> d;
-    const Signed<From> di;
-    const auto magnitude = hn::And(bits, hn::Set(d, From::kMagnitude));
-    const auto ordered = hn::BitCast(di, magnitude);
-
-    // Half of the dropped part less one, plus the kept part's last bit: ties go to even. A carry moves the exponent on.
-    constexpr Bits kHalfLessOne = (Bits{1} << (kDropped - 1)) - 1;
-    constexpr Bits kRebias = static_cast<Bits>(From::kBias - To::kBias) << From::kMantissaBits;
-    const auto last = hn::And(hn::ShiftRight<kDropped>(magnitude), hn::Set(d, Bits{1}));
-    const auto rounded = hn::Add(hn::Add(magnitude, last), hn::Set(d, static_cast<Bits>(kHalfLessOne - kRebias)));
-    auto result = hn::ShiftRight<kDropped>(rounded);
-
-    if constexpr (From::kBias != To::kBias) {
-      // Adding a power of two whose last place is To's least subnormal rounds to a multiple of that.
-      constexpr Bits kMagic = static_cast<Bits>(1 - To::kBias - To::kMantissaBits + From::kMantissaBits + From::kBias)
-                              << From::kMantissaBits;
-      const Real<From> df;
-      const auto magic = hn::Set(d, kMagic);
-      const auto sum = hn::Add(hn::BitCast(df, magnitude), hn::BitCast(df, magic));
-      const auto tiny = hn::RebindMask(d, hn::Lt(ordered, limit<From>(Bounds::kLeastNormal)));
-      result = hn::IfThenElse(tiny, hn::Sub(hn::BitCast(d, sum), magic), result);
-    }
-    const auto over = hn::RebindMask(d, hn::Gt(ordered, limit<From>(Bounds::kOverflow - 1)));
-    const auto infinity = hn::Set(d, Bits{To::kInfinity});
-    if constexpr (kClamp) {
-      const auto infinite = hn::RebindMask(d, hn::Gt(ordered, limit<From>(From::kInfinity - 1)));
-      result = hn::IfThenElse(over, hn::Set(d, Bits{To::kLargest}), result);
-      result = hn::IfThenElse(infinite, infinity, result);
-    } else if constexpr (From::kBias != To::kBias) {
-      result = hn::IfThenElse(over, infinity, result);
-    }
-    const auto nan = hn::RebindMask(d, hn::Gt(ordered, limit<From>(From::kInfinity)));
-    result = hn::IfThenElse(nan, hn::Set(d, Bits{To::kQuietNan}), result);
-    const auto sign = hn::And(hn::ShiftRight<From::kWidth - To::kWidth>(bits), hn::Set(d, Bits{To::kSign}));
-    return hn::TruncateTo(Narrowed<From, To>(), hn::Or(result, sign));
-  }
-};
-
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
-#define AMPC_HARDWARE_FP16 1
-#else
-#define AMPC_HARDWARE_FP16 0
-#endif
-
-#if AMPC_HARDWARE_FP16
-/// F16C rounds as wanted; NaNs and clamped values are put right before it.
-template <bool kClamp>
-struct Narrow<Fp32, Fp16, kClamp> {
-  using FromFormat = Fp32;
-  using ToFormat = Fp16;
-  using Bounds = Limits<Fp32, Fp16>;
-
-  HWY_INLINE static hn::Vec<Low<Fp32> > apply(hn::Vec<Unsigned<Fp32> > bits) {
-    const Unsigned<Fp32> d;
-    const Signed<Fp32> di;
-    const auto magnitude_bits = hn::Set(d, Fp32::kMagnitude);
-    const auto ordered = hn::BitCast(di, hn::And(bits, magnitude_bits));
-    const auto sign = hn::AndNot(magnitude_bits, bits);
-    if constexpr (kClamp) {
-      const auto over =
-          hn::And(hn::Gt(ordered, limit<Fp32>(Bounds::kLargest)), hn::Lt(ordered, limit<Fp32>(Fp32::kInfinity)));
-      bits = hn::IfThenElse(hn::RebindMask(d, over), hn::Or(sign, hn::Set(d, Bounds::kLargest)), bits);
-    }
-    const auto nan = hn::RebindMask(d, hn::Gt(ordered, limit<Fp32>(Fp32::kInfinity)));
-    bits = hn::IfThenElse(nan, hn::Or(sign, hn::Set(d, Fp32::kQuietNan)), bits);
-    const hn::Rebind<hwy::float16_t, Unsigned<Fp32> > half;
-    return hn::BitCast(Low<Fp32>(), hn::DemoteTo(half, hn::BitCast(Real<Fp32>(), bits)));
-  }
-};
-#endif
-
-/// One vector widened to fp32.
-template <class From>
-struct Widen {
-  HWY_INLINE static hn::Vec<Unsigned<Fp32> > apply(hn::Vec<Low<Fp32> > low) {
-    const Unsigned<Fp32> d;
-    const Signed<Fp32> di;
-    const auto bits = hn::PromoteTo(d, low);
-    const auto magnitude = hn::And(bits, hn::Set(d, std::uint32_t{From::kMagnitude}));
-    const auto ordered = hn::BitCast(di, magnitude);
-    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(d, std::uint32_t{From::kSign})));
-    auto result = hn::ShiftLeft<Fp32::kMantissaBits - From::kMantissaBits>(magnitude);
-    if constexpr (From::kBias != Fp32::kBias) {
-#if AMPC_HARDWARE_FP16
-      const hn::Rebind<hwy::float16_t, Unsigned<Fp32> > half;
-      result = hn::AndNot(sign, hn::BitCast(d, hn::PromoteTo(Real<Fp32>(), hn::BitCast(half, low))));
-#else
-      constexpr std::uint32_t kRebias = static_cast<std::uint32_t>(Fp32::kBias - From::kBias) << Fp32::kMantissaBits;
-      result = hn::Add(result, hn::Set(d, kRebias));
-      const auto infinite = hn::Gt(ordered, limit<Fp32>(From::kLargest));
-      result = hn::IfThenElse(hn::RebindMask(d, infinite), hn::Set(d, Fp32::kInfinity), result);
-      // A subnormal is its integer value times the least subnormal, exact in fp32.
-      const Real<Fp32> df;
-      constexpr int kLeastSubnormal = 1 - From::kBias - From::kMantissaBits;
-      const auto scale = hn::Set(d, Limits<Fp32, From>::value(kLeastSubnormal, 0));
-      const auto exact = hn::Mul(hn::ConvertTo(df, ordered), hn::BitCast(df, scale));
-      const auto tiny = hn::RebindMask(d, hn::Lt(ordered, limit<Fp32>(1U << From::kMantissaBits)));
-      result = hn::IfThenElse(tiny, hn::BitCast(d, exact), result);
-#endif
-    }
-    const auto nan = hn::RebindMask(d, hn::Gt(ordered, limit<Fp32>(From::kInfinity)));
-    result = hn::IfThenElse(nan, hn::Set(d, Fp32::kQuietNan), result);
-    return hn::Or(result, sign);
-  }
-};
 
 template <class Op>
 HWY_NOINLINE void narrow_loop(const std::byte* source, std::byte* target, std::size_t count) {
@@ -264,9 +115,8 @@ HWY_INLINE double largest_lane(hn::Vec<Unsigned<From> > magnitudes) {
 }
 
 template <class From>
-HWY_INLINE hn::Vec<Signed<From> > magnitudes_at(const std::byte* source) {
-  const Unsigned<From> d;
-  return hn::BitCast(Signed<From>(), hn::And(load_bytes(d, source), hn::Set(d, From::kMagnitude)));
+HWY_INLINE hn::Vec<Signed<From> > magnitudes_of(hn::Vec<Unsigned<From> > bits) {
+  return hn::BitCast(Signed<From>(), hn::And(bits, hn::Set(Unsigned<From>(), From::kMagnitude)));
 }
 
 /// One more in each lane whose magnitude lies above `bound`: a true lane is all ones, which is -1.
@@ -292,7 +142,7 @@ HWY_NOINLINE void measure_any(const std::byte* source, std::size_t vectors, Stat
   auto kept = hn::Zero(d);
   auto nonzero = hn::Zero(d);
   for (std::size_t i = 0; i < vectors; ++i) {
-    const auto magnitudes = magnitudes_at<From>(source + i * bytes);
+    const auto magnitudes = magnitudes_of<From>(load_bytes(d, source + i * bytes));
     const auto finite = hn::Lt(magnitudes, limit<From>(From::kInfinity));
     largest = hn::Max(largest, hn::IfThenElseZero(finite, magnitudes));
     count_above<From>(magnitudes, From::kInfinity - 1, nonfinite);
@@ -313,10 +163,26 @@ HWY_NOINLINE void measure_any(const std::byte* source, std::size_t vectors, Stat
   stats.underflow += sum_lanes<From>(nonzero) - not_lost;
 }
 
+/// What measuring does to vectors on the way, beside counting: nothing, or a cast.
+struct KeepNothing {
+  template <class V>
+  HWY_INLINE void take(V /*bits*/, std::size_t /*index*/) const {}
+};
+template <class Op>
+struct KeepCast {
+  std::byte* target;
+  template <class V>
+  HWY_INLINE void take(V bits, std::size_t index) const {
+    using To = typename Op::ToFormat;
+    const Narrowed<typename Op::FromFormat, To> narrow;
+    store_bytes(narrow, Op::apply(bits), target + index * hn::Lanes(narrow) * sizeof(typename To::Bits));
+  }
+};
+
 /// The same, block by block. Weights are rarely lost and hardly ever beyond the range: the largest and the least of
 /// a block show that, and only subnormals are left to count.
-template <class From, class To>
-HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Stats& stats) {
+template <class From, class To, class Keep>
+HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Keep keep, Stats& stats) {
   using Bounds = Limits<From, To>;
   constexpr std::size_t kBlock = 64;
   const Unsigned<From> d;
@@ -332,7 +198,9 @@ HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Sta
     auto least = limit<From>(From::kInfinity);
     auto normal = hn::Zero(d);
     for (std::size_t i = 0; i < size; ++i) {
-      const auto magnitudes = magnitudes_at<From>(block + i * bytes);
+      const auto bits = load_bytes(d, block + i * bytes);
+      keep.take(bits, begin + i);
+      const auto magnitudes = magnitudes_of<From>(bits);
       largest = hn::Max(largest, magnitudes);
       least = hn::Min(least, magnitudes);
       count_above<From>(magnitudes, Bounds::kNormal - 1, normal);
@@ -351,26 +219,59 @@ HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Sta
   stats.subnormal += counted * hn::Lanes(d) - sum_lanes<From>(all_normal);
 }
 
-template <class From, class To>
-Stats measure_lanes(const std::byte* source, std::size_t count) {
+/// `part(source, vectors, index, stats)` for runs of whole vectors, the first of which is vector `index`; and once more
+/// for what is left, made whole with zeros, which count nowhere.
+template <class From, class Part>
+HWY_INLINE Stats measure_parts(const std::byte* source, std::size_t count, Part&& part) {
   const std::size_t lanes = hn::Lanes(Unsigned<From>());
   constexpr std::size_t kIn = sizeof(typename From::Bits);
   constexpr std::size_t kMostVectors = std::size_t{1} << 30;  // well below what a 32-bit lane counts
   Stats stats;
   stats.count = count;
-  std::size_t left = count;
-  while (left >= lanes) {
-    const std::size_t vectors = left / lanes < kMostVectors ? left / lanes : kMostVectors;
-    measure_loop<From, To>(source, vectors, stats);
-    source += vectors * lanes * kIn;
-    left -= vectors * lanes;
+  const std::size_t whole = count / lanes;
+  for (std::size_t at = 0; at < whole; at += kMostVectors) {
+    part(source + at * lanes * kIn, whole - at < kMostVectors ? whole - at : kMostVectors, at, stats);
   }
-  if (left != 0) {
-    std::byte last[HWY_MAX_BYTES] = {};  // zeros count nowhere
-    std::memcpy(last, source, left * kIn);
-    measure_loop<From, To>(last, 1, stats);
+  if (const std::size_t left = count - whole * lanes; left != 0) {
+    std::byte last[HWY_MAX_BYTES] = {};
+    std::memcpy(last, source + whole * lanes * kIn, left * kIn);
+    part(last, std::size_t{1}, whole, stats);
   }
   return stats;
+}
+
+template <class From, class To>
+Stats measure_lanes(const std::byte* source, std::size_t count) {
+  return measure_parts<From>(source, count,
+                             [](const std::byte* from, std::size_t vectors, std::size_t /*index*/, Stats& stats) {
+                               measure_loop<From, To>(from, vectors, KeepNothing(), stats);
+                             });
+}
+
+template <class Op>
+Stats cast_measured_loop(const std::byte* source, std::byte* target, std::size_t count) {
+  using From = typename Op::FromFormat;
+  using To = typename Op::ToFormat;
+  constexpr std::size_t kOut = sizeof(typename To::Bits);
+  const std::size_t lanes = hn::Lanes(Unsigned<From>());
+  const std::size_t whole = count / lanes;
+  return measure_parts<From>(source, count,
+                             [&](const std::byte* from, std::size_t vectors, std::size_t index, Stats& stats) {
+                               std::byte* to = target + index * lanes * kOut;
+                               if (index < whole) {
+                                 measure_loop<From, To>(from, vectors, KeepCast<Op>{to}, stats);
+                                 return;
+                               }
+                               std::byte out[HWY_MAX_BYTES];
+                               measure_loop<From, To>(from, 1, KeepCast<Op>{out}, stats);
+                               std::memcpy(to, out, (count - index * lanes) * kOut);
+                             });
+}
+
+template <class From, class To>
+Stats cast_measured_lanes(const std::byte* source, std::byte* target, std::size_t count, bool clamp) {
+  return clamp ? cast_measured_loop<Narrow<From, To, true> >(source, target, count)
+               : cast_measured_loop<Narrow<From, To, false> >(source, target, count);
 }
 
 KernelTable make_table() {
@@ -387,10 +288,14 @@ KernelTable make_table() {
   table.measure_fp64_fp16 = measure_lanes<Fp64, Fp16>;
   table.measure_fp64_bf16 = measure_lanes<Fp64, Bf16>;
   table.measure_fp64_fp32 = measure_lanes<Fp64, Fp32>;
+  table.cast_measured_fp32_fp16 = cast_measured_lanes<Fp32, Fp16>;
+  table.cast_measured_fp32_bf16 = cast_measured_lanes<Fp32, Bf16>;
+  table.cast_measured_fp64_fp16 = cast_measured_lanes<Fp64, Fp16>;
+  table.cast_measured_fp64_bf16 = cast_measured_lanes<Fp64, Bf16>;
+  table.cast_measured_fp64_fp32 = cast_measured_lanes<Fp64, Fp32>;
   return table;
 }
 
-#undef AMPC_HARDWARE_FP16
 #endif  // HWY_TARGET == HWY_SCALAR
 
 }  // namespace HWY_NAMESPACE

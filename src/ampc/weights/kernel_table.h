@@ -13,6 +13,7 @@ namespace ampc::weights {
 using NarrowKernel = void (*)(const std::byte* source, std::byte* target, std::size_t count, bool clamp);
 using WidenKernel = void (*)(const std::byte* source, std::byte* target, std::size_t count);
 using MeasureKernel = Stats (*)(const std::byte* source, std::size_t count);
+using CastMeasuredKernel = Stats (*)(const std::byte* source, std::byte* target, std::size_t count, bool clamp);
 
 struct KernelTable {
   NarrowKernel fp32_to_fp16 = nullptr;
@@ -27,6 +28,11 @@ struct KernelTable {
   MeasureKernel measure_fp64_fp16 = nullptr;
   MeasureKernel measure_fp64_bf16 = nullptr;
   MeasureKernel measure_fp64_fp32 = nullptr;
+  CastMeasuredKernel cast_measured_fp32_fp16 = nullptr;
+  CastMeasuredKernel cast_measured_fp32_bf16 = nullptr;
+  CastMeasuredKernel cast_measured_fp64_fp16 = nullptr;
+  CastMeasuredKernel cast_measured_fp64_bf16 = nullptr;
+  CastMeasuredKernel cast_measured_fp64_fp32 = nullptr;
 };
 
 struct NamedKernels {

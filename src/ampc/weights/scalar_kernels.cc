@@ -56,6 +56,12 @@ Stats measure_all(const std::byte* source, std::size_t count) {
   return stats;
 }
 
+template <class From, class To>
+Stats cast_measured_all(const std::byte* source, std::byte* target, std::size_t count, bool clamp) {
+  narrow_all<From, To>(source, target, count, clamp);
+  return measure_all<From, To>(source, count);
+}
+
 }  // namespace
 
 KernelTable scalar_kernels() {
@@ -72,6 +78,11 @@ KernelTable scalar_kernels() {
   table.measure_fp64_fp16 = measure_all<Fp64, Fp16>;
   table.measure_fp64_bf16 = measure_all<Fp64, Bf16>;
   table.measure_fp64_fp32 = measure_all<Fp64, Fp32>;
+  table.cast_measured_fp32_fp16 = cast_measured_all<Fp32, Fp16>;
+  table.cast_measured_fp32_bf16 = cast_measured_all<Fp32, Bf16>;
+  table.cast_measured_fp64_fp16 = cast_measured_all<Fp64, Fp16>;
+  table.cast_measured_fp64_bf16 = cast_measured_all<Fp64, Bf16>;
+  table.cast_measured_fp64_fp32 = cast_measured_all<Fp64, Fp32>;
   return table;
 }
 
