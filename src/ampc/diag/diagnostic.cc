@@ -79,21 +79,41 @@ Diagnostic& Diagnostics::report(Severity severity, std::string_view code, std::s
   d.severity = severity;
   d.code = code;
   d.message = std::move(message);
+  apply_policy(d);
   return d;
+}
+
+void Diagnostics::set_policy(WarningPolicy policy) {
+  const std::lock_guard lock(mutex_);
+  policy_ = std::move(policy);
+}
+
+WarningPolicy Diagnostics::policy() const {
+  const std::lock_guard lock(mutex_);
+  return policy_;
+}
+
+void Diagnostics::apply_policy(Diagnostic& d) const {
+  if (d.severity == Severity::error) return;
+  d.hidden = policy_.off.contains(d.code);
+  if (!d.hidden && policy_.errors && d.severity == Severity::warning) d.severity = Severity::error;
 }
 
 namespace {
 
 std::size_t count(const std::deque<Diagnostic>& list, Severity severity) {
-  return static_cast<std::size_t>(
-      std::count_if(list.begin(), list.end(), [&](const Diagnostic& d) { return d.severity == severity; }));
+  return static_cast<std::size_t>(std::count_if(
+      list.begin(), list.end(), [&](const Diagnostic& d) { return !d.hidden && d.severity == severity; }));
 }
 
 }  // namespace
 
 void Diagnostics::take(Diagnostics& other) {
   const std::scoped_lock lock(mutex_, other.mutex_);
-  for (Diagnostic& d : other.list_) list_.push_back(std::move(d));
+  for (Diagnostic& d : other.list_) {
+    apply_policy(d);
+    list_.push_back(std::move(d));
+  }
   other.list_.clear();
 }
 
@@ -111,7 +131,9 @@ std::vector<const Diagnostic*> Diagnostics::sorted(const SourceMap& sources) con
   const std::lock_guard lock(mutex_);
   std::vector<const Diagnostic*> result;
   result.reserve(list_.size());
-  for (const Diagnostic& d : list_) result.push_back(&d);
+  for (const Diagnostic& d : list_) {
+    if (!d.hidden) result.push_back(&d);
+  }
   // A file's path, not its number, so that the order in which files were read does not show.
   const auto path = [&](const Diagnostic& d) {
     return d.span.valid() ? std::string_view(sources.path(d.span.file)) : std::string_view();
@@ -125,6 +147,20 @@ std::vector<const Diagnostic*> Diagnostics::sorted(const SourceMap& sources) con
                    [&](const Diagnostic* a, const Diagnostic* b) { return key(*a) < key(*b); });
   const auto same = [&](const Diagnostic* a, const Diagnostic* b) { return key(*a) == key(*b); };
   result.erase(std::unique(result.begin(), result.end(), same), result.end());
+  return result;
+}
+
+Shown shown(const Diagnostics& diagnostics, const SourceMap& sources, const RenderOptions& options) {
+  Shown result;
+  std::size_t errors = 0;
+  for (const Diagnostic* d : diagnostics.sorted(sources)) {
+    if (options.quiet_notes && d->severity == Severity::note) continue;
+    if (d->severity == Severity::error && options.max_errors != 0 && ++errors > options.max_errors) {
+      ++result.more_errors;
+      continue;
+    }
+    result.list.push_back(d);
+  }
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <iosfwd>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,13 +67,20 @@ struct Diagnostic {
   std::string place;    // used where there is no span: "model.onnx: node 'fc1' (MatMul), value 'x'"
   std::vector<Label> labels;
   std::vector<std::string> notes;
-  std::string help;  // the way out
+  std::string help;     // the way out
+  bool hidden = false;  // its name is turned off: neither shown nor counted
 
   Diagnostic& at(Span s, std::string text = {});
   Diagnostic& in(std::string where);
   Diagnostic& also(Span s, std::string text);
   Diagnostic& note(std::string text);
   Diagnostic& fix(std::string text);
+};
+
+/// What becomes of warnings and notes.
+struct WarningPolicy {
+  bool errors = false;        // warnings are errors
+  std::set<std::string> off;  // codes whose warnings and notes are left out
 };
 
 /// Collects the diagnostics of a run. Safe to report to from several threads; rendering sorts, so order of reporting
@@ -90,6 +98,10 @@ class Diagnostics {
     return report(Severity::note, code, std::move(message));
   }
 
+  /// Holds for what is reported from now on.
+  void set_policy(WarningPolicy policy);
+  WarningPolicy policy() const;
+
   /// Adds what `other` holds, and leaves it empty. No reference to one of those may be in use.
   void take(Diagnostics& other);
 
@@ -100,17 +112,34 @@ class Diagnostics {
   std::vector<const Diagnostic*> sorted(const SourceMap& sources) const;
 
  private:
+  void apply_policy(Diagnostic& d) const;
+
   mutable std::mutex mutex_;
+  WarningPolicy policy_;
   std::deque<Diagnostic> list_;  // a deque: references handed out by report() stay valid
 };
 
 struct RenderOptions {
   bool colour = false;
-  bool quiet_notes = false;  // errors and warnings only
+  bool quiet_notes = false;    // errors and warnings only
+  std::size_t width = 120;     // code points of a line that are shown of an excerpt
+  std::size_t max_errors = 0;  // 0: all
 };
 
 /// Writes diagnostics as a terminal shows them: `file:line:column: error[AMPC0012]: message`, the line, a caret, notes.
 void render(std::ostream& out, const Diagnostics& diagnostics, const SourceMap& sources,
             const RenderOptions& options = {});
+/// One JSON object a line.
+void render_json(std::ostream& out, const Diagnostics& diagnostics, const SourceMap& sources,
+                 const RenderOptions& options = {});
+/// One log of SARIF 2.1.0, for code review; `version` is the program's.
+void render_sarif(std::ostream& out, const Diagnostics& diagnostics, const SourceMap& sources, std::string_view version,
+                  const RenderOptions& options = {});
+/// Those that are shown, sorted, and how many errors are left out.
+struct Shown {
+  std::vector<const Diagnostic*> list;
+  std::size_t more_errors = 0;
+};
+Shown shown(const Diagnostics& diagnostics, const SourceMap& sources, const RenderOptions& options);
 
 }  // namespace ampc

@@ -10,11 +10,10 @@ namespace ampc {
 
 namespace {
 
-constexpr std::size_t kWidest = 120;  // code points of a line that are shown
-
 class Renderer {
  public:
-  Renderer(std::ostream& out, const SourceMap& sources, bool colour) : out_(out), sources_(sources), colour_(colour) {}
+  Renderer(std::ostream& out, const SourceMap& sources, const RenderOptions& options)
+      : out_(out), sources_(sources), colour_(options.colour), widest_(std::max<std::size_t>(options.width, 20)) {}
 
   void write(const Diagnostic& d) {
     const std::string where = d.span.valid() ? sources_.where(d.span) : d.place;
@@ -62,8 +61,8 @@ class Renderer {
     std::size_t carets = std::max<std::size_t>(1, utf8::count(marked));
     // A window into a long line, so that the place stays in sight.
     std::size_t first = 0;
-    if (length > kWidest && column > kWidest / 2) first = std::min(column - kWidest / 2, length - kWidest);
-    const std::size_t last = std::min(length, first + kWidest);
+    if (length > widest_ && column > widest_ / 2) first = std::min(column - widest_ / 2, length - widest_);
+    const std::size_t last = std::min(length, first + widest_);
     carets = std::min(carets, std::max<std::size_t>(1, last - column));
 
     const std::string number = std::to_string(at.line);
@@ -91,15 +90,18 @@ class Renderer {
   std::ostream& out_;
   const SourceMap& sources_;
   bool colour_;
+  std::size_t widest_;
 };
 
 }  // namespace
 
 void render(std::ostream& out, const Diagnostics& diagnostics, const SourceMap& sources, const RenderOptions& options) {
-  Renderer renderer(out, sources, options.colour);
-  for (const Diagnostic* d : diagnostics.sorted(sources)) {
-    if (options.quiet_notes && d->severity == Severity::note) continue;
-    renderer.write(*d);
+  Renderer renderer(out, sources, options);
+  const Shown list = shown(diagnostics, sources, options);
+  for (const Diagnostic* d : list.list) renderer.write(*d);
+  if (list.more_errors != 0) {
+    out << list.more_errors << (list.more_errors == 1 ? " more error is" : " more errors are")
+        << " not shown; --max-errors 0 shows all\n";
   }
 }
 

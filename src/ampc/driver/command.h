@@ -30,6 +30,7 @@ const Command* find_command(std::string_view name);
 /// Their names and summaries, a line each, for `ampc --help`.
 std::string commands_text();
 
+int explain_command(const Arguments& args, const Streams& streams);
 int fmt_command(const Arguments& args, const Streams& streams);
 
 /// `ampc RULES MODEL`

@@ -37,7 +37,9 @@ namespace fs = std::filesystem;
 class Run {
  public:
   Run(Options options, std::ostream& out, std::ostream& err, bool assume)
-      : o_(std::move(options)), out_(out), err_(err), assume_(assume), c_(o_, err) {}
+      : o_(std::move(options)), out_(out), err_(err), assume_(assume), c_(o_, err) {
+    diagnostics_.set_policy(policy_of(o_.report));
+  }
 
   /// Nothing where it assumed what is not so: nothing has been written or said then.
   std::optional<int> go() {
@@ -49,9 +51,9 @@ class Run {
       code = kWrongInput;
     }
     if (mistaken_) return std::nullopt;
-    report(err_, diagnostics_, sources_, {o_.quiet});
+    report(err_, diagnostics_, sources_, o_.report);
     if (code == kOk && diagnostics_.failed()) code = kWrongInput;
-    if (code == kOk && !summary_.empty() && !o_.quiet) err_ << summary_ << '\n';
+    if (code == kOk && !summary_.empty() && !o_.quiet && o_.report.form == Form::text) err_ << summary_ << '\n';
     return code;
   }
 

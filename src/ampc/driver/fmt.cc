@@ -27,6 +27,7 @@ struct FmtOptions {
   std::vector<std::string> files;
   bool check = false;
   bool diff = false;
+  ReportOptions report;
 };
 
 class Formatter {
@@ -37,8 +38,8 @@ class Formatter {
     for (const std::string& path : o_.files) {
       path == "-" ? from_stdin() : in_place(path);
     }
-    report(s_.err, diagnostics_, sources_, {});
-    if (o_.check && changed_ != 0) {
+    report(s_.err, diagnostics_, sources_, o_.report);
+    if (o_.check && changed_ != 0 && o_.report.form == Form::text) {
       s_.err << fmt::format("{} of {} files {} laid out as `ampc fmt` does it\n", changed_, o_.files.size(),
                             changed_ == 1 ? "is not" : "are not");
     }
@@ -109,6 +110,7 @@ int fmt_command(const Arguments& args, const Streams& streams) {
   app.add_option("FILE", o.files, "Rule files, changed in place; - reads from standard input and prints")->required();
   app.add_flag("--check", o.check, "Change nothing; name the files that would change, and end with 1 if there are any");
   app.add_flag("--diff", o.diff, "Change nothing; print what would change");
+  add_report_options(app, o.report);
   app.footer(
       "A file whose syntax is wrong is told, and left as it is; the exit code is then 1.\n"
       "Example: ampc fmt --check --diff rules/*.amp");

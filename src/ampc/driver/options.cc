@@ -42,12 +42,14 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
       ->type_name("STAGE");
   app.add_option("--explain", o.explain, "Print why the node of this name is what it is, and write nothing")
       ->type_name("NODE");
+  add_report_options(app, o.report);
   auto* quiet = app.add_flag("-q,--quiet", o.quiet, "No summary, no notes");
   app.add_flag("-v,--verbose", o.verbose, "Tell more of what was done")->excludes(quiet);
   if (const auto over = parse(app, args, out, err)) {
     exit = *over;
     return std::nullopt;
   }
+  o.report.quiet = o.quiet;
   o.cast_on = cast_on == "cuda"   ? weights::CastOn::cuda
               : cast_on == "auto" ? weights::CastOn::automatic
                                   : weights::CastOn::cpu;

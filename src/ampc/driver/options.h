@@ -8,6 +8,7 @@
 
 #include "ampc/driver/command_line.h"
 #include "ampc/driver/plan_options.h"
+#include "ampc/driver/report.h"
 #include "ampc/weights/cast_on.h"
 
 namespace ampc::driver {
@@ -25,6 +26,7 @@ struct Options : PlanOptions {
   weights::CastOn cast_on = weights::CastOn::cpu;
   Emit emit = Emit::file;
   std::string explain;
+  ReportOptions report;
   bool quiet = false;
   bool verbose = false;
 };
