@@ -35,6 +35,7 @@ inline constexpr std::string_view kScopeConflict = "AMPC1029";       // two scop
 inline constexpr std::string_view kGradientCast = "AMPC1030";     // a cast that cannot move behind an all-reduce (R27)
 inline constexpr std::string_view kUnderflow = "AMPC1031";        // a weight much of which the low type makes zero
 inline constexpr std::string_view kPatternsOverlap = "AMPC1034";  // two patterns that say different things of a node
+inline constexpr std::string_view kPatternTooWide = "AMPC1035";   // a pattern that could match in too many ways
 inline constexpr std::string_view kCannotWrite = "AMPC2001";      // the output cannot be written
 inline constexpr std::string_view kSameFile = "AMPC2002";         // the output would overwrite an input
 inline constexpr std::string_view kTooLarge = "AMPC2003";         // the output passes protobuf's 2 GiB

@@ -1,6 +1,7 @@
 #include "ampc/passes/match.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include "onnx/onnx_pb.h"
 
 #include "ampc/model/tensors.h"
+#include "ampc/weights/element.h"
 
 namespace ampc {
 namespace {
@@ -28,15 +30,29 @@ std::vector<OpId> find_ops(const Model& m, const lang::OpName& name) {
   return found;
 }
 
+bool near(double x, double want) { return std::fabs(x - want) <= kTolerance * std::fabs(want); }
+
 template <typename T>
 bool all_near(wire::Bytes bytes, double want) {
   if (bytes.size() < sizeof(T)) return false;
   for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
     T x = 0;
     std::memcpy(&x, bytes.data() + at, sizeof x);
-    if (!(std::fabs(static_cast<double>(x) - want) <= kTolerance * std::fabs(want))) return false;
+    if (!near(static_cast<double>(x), want)) return false;
   }
   return true;
+}
+
+/// 16-bit floats, whichever field they stand in.
+template <typename ToFloat>
+bool all_near(const Model& m, const onnx::TensorProto& t, double want, const ToFloat& to_float) {
+  std::vector<std::uint16_t> bits(t.int32_data().begin(), t.int32_data().end());
+  if (const wire::Bytes bytes = tensors::bytes_of(m, t); !bytes.empty()) {
+    bits.resize(bytes.size() / sizeof bits[0]);
+    std::memcpy(bits.data(), bytes.data(), bits.size() * sizeof bits[0]);
+  }
+  return !bits.empty() && std::all_of(bits.begin(), bits.end(),
+                                      [&](std::uint16_t b) { return near(static_cast<double>(to_float(b)), want); });
 }
 
 /// A weight whose elements all are `want`.
@@ -61,6 +77,14 @@ bool is_constant(const Model& m, ValueId v, double want) {
       return all_near<std::int64_t>(bytes, want);
     case ElemType::int32:
       return all_near<std::int32_t>(bytes, want);
+    case ElemType::float16:
+      return all_near(m, *value.weight, want, [](std::uint16_t b) {
+        return std::bit_cast<float>(weights::widen<weights::Fp16, weights::Fp32>(b));
+      });
+    case ElemType::bfloat16:
+      return all_near(m, *value.weight, want, [](std::uint16_t b) {
+        return std::bit_cast<float>(weights::widen<weights::Bf16, weights::Fp32>(b));
+      });
     default:
       return false;
   }
@@ -116,6 +140,7 @@ bool Matcher::at(NodeId root, NearMiss* near) {
   node_.assign(pattern_.steps.size(), kNone);
   goals_.clear();
   tries_ = 0;
+  gave_up_ = false;
   near_ = near;
   root_ = root;
   for (const auto& c : pattern_.root()) {
@@ -145,7 +170,10 @@ std::vector<ValueId> Matcher::given() const {
 /// All goals from this one on, with every choice that they leave open.
 bool Matcher::solve(std::size_t goal) {
   if (goal == goals_.size()) return true;
-  if (++tries_ > kMostTries) return false;
+  if (++tries_ > kMostTries) {
+    gave_up_ = true;
+    return false;
+  }
   const Goal g = goals_[goal];
   if (bound_[g.value] != kNone) return bound_[g.value] == g.at && solve(goal + 1);
   const std::uint32_t s = pattern_.rule->values[g.value].step;

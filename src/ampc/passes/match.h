@@ -45,6 +45,8 @@ class Matcher {
 
   /// Whether the pattern's last step is `root` and the others are what it is computed from.
   bool at(NodeId root, NearMiss* near = nullptr);
+  /// Whether the last call of at() ended before every way to match was tried: there were too many.
+  bool gave_up() const { return gave_up_; }
   /// Of the last match: its nodes in order, and the values that stand for parameters.
   std::vector<NodeId> nodes() const;
   std::vector<ValueId> given() const;
@@ -71,6 +73,7 @@ class Matcher {
   std::vector<NodeId> node_;    // by step
   std::vector<Goal> goals_;
   std::size_t tries_ = 0;
+  bool gave_up_ = false;
   NearMiss* near_ = nullptr;
   NodeId root_ = kNone;
 };

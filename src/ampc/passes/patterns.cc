@@ -6,6 +6,7 @@
 // pattern may be read from outside.
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
@@ -22,6 +23,11 @@ constexpr NodeId kPortion = 4096;  // nodes
 
 class Finder {
  public:
+  struct Conflict {
+    NodeId first = kNone;
+    std::size_t count = 0;
+  };
+
   explicit Finder(const PassContext& c) : c_(c), m_(c.model), by_op_(c.model.ops.size()) {
     for (const auto& rule : c_.rules.rules().patterns) {
       BoundPattern bound(rule, m_);
@@ -48,13 +54,22 @@ class Finder {
         for (const std::size_t p : by_op_[m_.nodes[n].op]) try_at(n, *patterns_[p].rule, matchers[p], &found[portion]);
       }
     });
+    report_given_up();
     for (auto& list : found) std::move(list.begin(), list.end(), std::back_inserter(c_.plan.matches));
     if (!c_.plan.matches.empty()) share();
   }
 
  private:
-  void try_at(NodeId n, const lang::PatternRule& rule, Matcher& matcher, std::vector<PatternMatch>* found) const {
-    if (!holds_at(rule, n) || !matcher.at(n)) return;
+  void try_at(NodeId n, const lang::PatternRule& rule, Matcher& matcher, std::vector<PatternMatch>* found) {
+    if (!holds_at(rule, n)) return;
+    const bool matched = matcher.at(n);
+    if (matcher.gave_up()) {
+      const std::lock_guard lock(given_up_mutex_);
+      Conflict& c = given_up_.try_emplace(&rule, Conflict{n, 0}).first->second;
+      ++c.count;
+      c.first = std::min(c.first, n);
+    }
+    if (!matched) return;
     PatternMatch match{&rule, n, matcher.nodes(), matcher.given()};
     if (std::all_of(match.nodes.begin(), match.nodes.end(), [&](NodeId inner) { return holds_at(rule, inner); }))
       found->push_back(std::move(match));
@@ -99,6 +114,23 @@ class Finder {
     }
   }
 
+  void report_given_up() {
+    std::map<std::uint32_t, std::pair<const lang::PatternRule*, Conflict>> in_order;
+    for (const auto& [rule, c] : given_up_) {
+      const auto index = static_cast<std::uint32_t>(rule - c_.rules.rules().patterns.data());
+      in_order.emplace(index, std::pair(rule, c));
+    }
+    for (const auto& [index, found] : in_order) {
+      const auto& [rule, c] = found;
+      c_.diagnostics
+          .warning(codes::kPatternTooWide,
+                   fmt::format("the pattern '{}' can match at {}{} in too many ways: not all were tried", rule->name,
+                               m_.describe(c.first), c.count == 1 ? "" : fmt::format(" and {} more", c.count - 1)))
+          .at(rule->span)
+          .fix("name the operands that `_` and `?` leave open, or split the pattern");
+    }
+  }
+
   static int careful(lang::PatternRule::Action a) {
     return a == lang::PatternRule::Action::keep_fp32 ? 2 : a == lang::PatternRule::Action::follow ? 1 : 0;
   }
@@ -107,10 +139,6 @@ class Finder {
     return words[static_cast<std::size_t>(a)];
   }
 
-  struct Conflict {
-    NodeId first = kNone;
-    std::size_t count = 0;
-  };
   void disagree(const lang::PatternRule& wins, const lang::PatternRule& loses, NodeId n) {
     // Rules are in one array, in an order of their own: their addresses are as good as their indices.
     Conflict& conflict = conflicts_.try_emplace({&wins, &loses}, Conflict{n, 0}).first->second;
@@ -123,6 +151,8 @@ class Finder {
   std::vector<BoundPattern> patterns_;
   std::vector<std::vector<std::size_t>> by_op_;  // patterns by the operator of their last step
   std::map<std::pair<const lang::PatternRule*, const lang::PatternRule*>, Conflict> conflicts_;
+  std::mutex given_up_mutex_;
+  std::map<const lang::PatternRule*, Conflict> given_up_;
 };
 
 }  // namespace
