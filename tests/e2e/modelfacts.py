@@ -34,14 +34,16 @@ def casts(model):
     count as graphs."""
     count = duplicates = 0
     round_trips = set()
+    outputs = {o.name for o in model.graph.output}
     for graph in (g for top in [model.graph, *model.functions] for g in graphs(top)):
         targets = {}  # result of a cast -> its type
-        seen = set()
+        seen = {}  # operand and type -> whether all of these casts make outputs, each of which has a name of its own
         nodes = [(n, attribute(n, "to").i) for n in graph.node if n.op_type == "Cast" and n.domain in ("", "ai.onnx")]
         for node, to in nodes:
             count += 1
-            duplicates += (node.input[0], to) in seen
-            seen.add((node.input[0], to))
+            given_out = graph is model.graph and node.output[0] in outputs and seen.get((node.input[0], to), True)
+            duplicates += (node.input[0], to) in seen and not given_out
+            seen[node.input[0], to] = given_out
             targets[node.output[0]] = to
         round_trips |= {n.input[0] for n, to in nodes if to == TensorProto.FLOAT and targets.get(n.input[0]) in LOW}
     return Casts(count, duplicates, round_trips)
