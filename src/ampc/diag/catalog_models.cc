@@ -81,6 +81,10 @@ constexpr CodeText kList[] = {
      "", ""},
     {"AMPC1034", "patterns-overlap", "two patterns that meet and say different things", true,
      "The nodes in question are fp32. A narrower pattern, or `override pattern NAME off`, decides.", "", ""},
+    {"AMPC1035", "pattern-too-wide", "a pattern that can match in too many ways", true,
+     "Alternatives, optional calls and operands in any order multiply. Not all ways were tried at the node in\n"
+     "question, so the pattern may be missing there. Split it, or name more of what it holds.",
+     "", ""},
     {"AMPC2001", "cannot-write", "an output that cannot be written", false,
      "The folder is missing, full or not writable. What was there before is still there.", "", ""},
     {"AMPC2002", "same-file", "an output that would overwrite an input", false,

@@ -16,7 +16,7 @@ namespace {
 int help_command(const Arguments& args, const Streams& streams);
 
 constexpr Command kCommands[] = {
-    {"explain", "Tell what a diagnostic means", explain_command},
+    {"explain", "Tell why something is what it is, or what a diagnostic means", explain_command},
     {"fmt", "Lay out rule files", fmt_command},
     {"help", "Tell the options of a command", help_command},
 };

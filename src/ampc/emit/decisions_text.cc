@@ -12,20 +12,6 @@
 namespace ampc::emit {
 namespace {
 
-std::string_view choice_text(const Decision& d) {
-  switch (d.choice) {
-    case Choice::low:
-      return short_name(d.low);
-    case Choice::fp32:
-      return "fp32";
-    case Choice::leave:
-      return "left";
-    case Choice::open:
-      break;
-  }
-  return "open";
-}
-
 std::string why(const Model& m, const Plan& plan, NodeId n, const SourceMap& sources) {
   const Decision& d = plan.nodes[n];
   std::string text(reason_text(d.reason));
@@ -40,22 +26,36 @@ std::string why(const Model& m, const Plan& plan, NodeId n, const SourceMap& sou
   return text;
 }
 
-std::string node_name(const Model& m, NodeId n) {
+std::string before_text(const Model& m, const CastNode& c) {
+  const std::string& block = m.blocks[c.block].path;
+  return c.before == kNone ? "at the end of " + block : "before " + node_path(m, c.before);
+}
+
+}  // namespace
+
+std::string_view choice_text(const Decision& d) {
+  switch (d.choice) {
+    case Choice::low:
+      return short_name(d.low);
+    case Choice::fp32:
+      return "fp32";
+    case Choice::leave:
+      return "left";
+    case Choice::open:
+      break;
+  }
+  return "open";
+}
+
+std::string node_path(const Model& m, NodeId n) {
   const Block& b = m.blocks[m.nodes[n].block];
   const std::string& name = m.nodes[n].proto->name();
   return b.path + "/" + (name.empty() ? fmt::format("#{}", n - b.first) : name);
 }
 
-std::string before_text(const Model& m, const CastNode& c) {
-  const std::string& block = m.blocks[c.block].path;
-  return c.before == kNone ? "at the end of " + block : "before " + node_name(m, c.before);
-}
-
-}  // namespace
-
 void print_decisions(std::ostream& out, const Model& m, const Plan& plan, const SourceMap& sources) {
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
-    fmt::print(out, "node {} {} {}: {}\n", node_name(m, n), m.op_of(n).name, choice_text(plan.nodes[n]),
+    fmt::print(out, "node {} {} {}: {}\n", node_path(m, n), m.op_of(n).name, choice_text(plan.nodes[n]),
                why(m, plan, n, sources));
   }
   for (const CastNode& c : plan.casts) {
@@ -65,10 +65,10 @@ void print_decisions(std::ostream& out, const Model& m, const Plan& plan, const 
   }
   for (NodeId n = 0; n < m.nodes.size(); ++n) {
     if (!plan.removed.empty() && plan.removed[n] != 0)
-      fmt::print(out, "removed {} {}\n", node_name(m, n), m.op_of(n).name);
+      fmt::print(out, "removed {} {}\n", node_path(m, n), m.op_of(n).name);
   }
   for (const Retarget& r : plan.retargets) {
-    fmt::print(out, "attribute {} {} = {}\n", node_name(m, r.node), r.attribute, short_name(r.to));
+    fmt::print(out, "attribute {} {} = {}\n", node_path(m, r.node), r.attribute, short_name(r.to));
   }
   for (const WeightPlan& w : plan.weights) {
     if (w.storage == Storage::as_is) continue;
@@ -87,7 +87,7 @@ bool explain_node(std::ostream& out, const Model& m, const Plan& plan, const Sou
     const auto made = m.results_of(n);
     const bool by_result =
         std::any_of(made.begin(), made.end(), [&](ValueId v) { return v != kNone && m.values[v].name == name; });
-    if (m.nodes[n].proto->name() != name && node_name(m, n) != name && !by_result) continue;
+    if (m.nodes[n].proto->name() != name && node_path(m, n) != name && !by_result) continue;
     found = true;
     fmt::print(out, "{}\n  {}: {}\n", m.describe(n), choice_text(plan.nodes[n]), why(m, plan, n, sources));
     const auto operands = m.operands_of(n);
