@@ -26,7 +26,8 @@ import graph_maker  # noqa: E402
 
 SMALL = ("silero_vad", "rapidocr_cls_v2", "onnxasr_whisper80_stft", "magika_v3_3")
 PROFILE = Path(__file__).resolve().parents[2] / "rules" / "target" / "ort-cpu.amp"
-MODES = [mode for mode in ALL_MODES if mode.dtype == "bf16"]
+# At another opset the runtime lacks kernels that the model itself asks for.
+MODES = [mode for mode in ALL_MODES if mode.dtype == "bf16" and not mode.opset]
 
 
 def fault(path, given=None):
