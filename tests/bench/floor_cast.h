@@ -15,6 +15,7 @@ __attribute__((target("avx2,f16c"))) inline void floor_cast(const std::byte* sou
                                                             std::size_t count) {
   std::size_t i = 0;
   for (; i + 8 <= count; i += 8) {
+    _mm_prefetch(reinterpret_cast<const char*>(source + i * 4) + 4096, _MM_HINT_T0);
     const __m256 lanes = _mm256_loadu_ps(reinterpret_cast<const float*>(source + i * 4));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i * 2), _mm256_cvtps_ph(lanes, _MM_FROUND_TO_NEAREST_INT));
   }

@@ -1,12 +1,11 @@
 #include "ampc/emit/data_file.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 
-#include <tbb/parallel_for_each.h>
 #include "onnx/onnx_pb.h"
 
+#include "ampc/emit/file_tasks.h"
 #include "ampc/emit/routed_casts.h"
 #include "ampc/model/tensors.h"
 
@@ -14,8 +13,7 @@ namespace ampc::emit {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kSmallAlignment = 64;                   // a cache line
-constexpr std::uint64_t kTaskBytes = std::uint64_t{256} << 10;  // of output: stays in the cache between cast and write
+constexpr std::uint64_t kSmallAlignment = 64;  // a cache line
 
 std::uint64_t aligned(std::uint64_t at, std::uint64_t size) {
   const std::uint64_t to = size >= kPage ? kPage : kSmallAlignment;
@@ -75,15 +73,13 @@ void write_data(const DataLayout& layout, const WeightJobs& jobs, OutputFile& fi
       routed.add(p.job, p.offset);
       continue;
     }
-    for (std::uint64_t at = 0; at < p.size; at += kTaskBytes) {
-      tasks.push_back({p.job, p.offset + at, std::min(kTaskBytes, p.size - at)});
+    for (std::uint64_t at = 0; at < p.size; at += tasks.back().size) {
+      tasks.push_back({p.job, p.offset + at, part_size(p.offset + at, p.size - at)});
       starts.push_back(p.offset);
     }
   }
   weights::Caster& caster = weights::cpu_caster();
-  std::vector<std::size_t> order(tasks.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  tbb::parallel_for_each(order.begin(), order.end(), [&](std::size_t i) {
+  run_in_order(tasks.size(), [&](std::size_t i) {
     const auto& t = tasks[i];
     jobs.write(t.job, t.offset - starts[i], t.size, file, t.offset, caster);
     if (progress) progress(t.size);

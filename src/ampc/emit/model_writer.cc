@@ -1,21 +1,18 @@
 #include "ampc/emit/model_writer.h"
 
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <tbb/parallel_for_each.h>
 #include "onnx/onnx_pb.h"
 
+#include "ampc/emit/file_tasks.h"
 #include "ampc/emit/routed_casts.h"
 #include "ampc/model/tensors.h"
 
 namespace ampc::emit {
 namespace {
-
-constexpr std::uint64_t kTaskBytes = std::uint64_t{256} << 10;  // of output: stays in the cache between cast and write
 
 /// A run of output bytes that one thread makes: pieces [first, last), or a part of one payload.
 struct Task {
@@ -44,8 +41,8 @@ std::vector<Task> tasks_of(const wire::Layout& layout, RoutedCasts& routed) {
     }
     if (p.size > kTaskBytes) {
       close(i + 1);
-      for (std::uint64_t at = 0; at < p.size; at += kTaskBytes) {
-        tasks.push_back({i, i + 1, at, std::min(kTaskBytes, p.size - at), true});
+      for (std::uint64_t at = 0; at < p.size; at += tasks.back().size) {
+        tasks.push_back({i, i + 1, at, part_size(p.offset + at, p.size - at), true});
       }
       continue;
     }
@@ -93,7 +90,8 @@ void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, w
   RoutedCasts routed(jobs, router, file, progress);
   const std::vector<Task> tasks = tasks_of(image.layout, routed);
   weights::Caster& caster = weights::cpu_caster();
-  tbb::parallel_for_each(tasks.begin(), tasks.end(), [&](const Task& t) {
+  run_in_order(tasks.size(), [&](std::size_t task) {
+    const Task& t = tasks[task];
     thread_local std::vector<std::byte> buffer;
     const wire::Piece& first = image.layout.pieces[t.first];
     std::uint64_t done = t.size;

@@ -35,6 +35,8 @@ HWY_NOINLINE void narrow_loop(const std::byte* source, std::byte* target, std::s
   constexpr std::size_t kOut = sizeof(typename To::Bits);
   std::size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    look_ahead(source + i * kIn);
+    look_ahead(source + (i + lanes) * kIn);
     const auto first = load_bytes(d, source + i * kIn);
     const auto second = load_bytes(d, source + (i + lanes) * kIn);
     store_bytes(low, Op::apply(first), target + i * kOut);
@@ -198,6 +200,7 @@ HWY_NOINLINE void measure_loop(const std::byte* source, std::size_t vectors, Kee
     auto least = limit<From>(From::kInfinity);
     auto normal = hn::Zero(d);
     for (std::size_t i = 0; i < size; ++i) {
+      look_ahead(block + i * bytes);
       const auto bits = load_bytes(d, block + i * bytes);
       keep.take(bits, begin + i);
       const auto magnitudes = magnitudes_of<From>(bits);

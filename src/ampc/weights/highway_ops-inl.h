@@ -7,6 +7,7 @@
 #define AMPC_WEIGHTS_HIGHWAY_OPS_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -40,6 +41,12 @@ template <class D>
 HWY_INLINE hn::Vec<D> load_bytes(D d, const std::byte* source) {
   const hn::Repartition<std::uint8_t, D> bytes;
   return hn::BitCast(d, hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(source)));
+}
+
+/// Asks for what comes a page after `source`: the hardware's own looking ahead stops at the end of each page.
+HWY_INLINE void look_ahead(const std::byte* source) {
+  constexpr std::size_t kPage = 4096;
+  hwy::Prefetch(source + kPage);
 }
 
 template <class D>
