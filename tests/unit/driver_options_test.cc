@@ -74,6 +74,16 @@ TEST(Options, AreWhatTheyWereGiven) {
   EXPECT_EQ(o.options->emit, Emit::file);
 }
 
+TEST(Options, TheCacheAndItsSize) {
+  const Outcome o = parse({"r.amp", "m.onnx", "--cache", "dir", "--cache-size", "500M"});
+  ASSERT_TRUE(o.options.has_value()) << o.err;
+  EXPECT_EQ(o.options->cache, "dir");
+  EXPECT_EQ(o.options->cache_size, std::uint64_t{500} << 20);
+  const Outcome plain = parse({"r.amp", "m.onnx", "--cache", "dir"});
+  ASSERT_TRUE(plain.options.has_value()) << plain.err;
+  EXPECT_EQ(plain.options->cache_size, std::uint64_t{10} << 30);
+}
+
 TEST(Options, WhatIsNotSaidIsLeftToTheRules) {
   const Outcome o = parse({"r.amp", "m.onnx"});
   ASSERT_TRUE(o.options.has_value());
@@ -87,6 +97,8 @@ TEST(Options, WrongUsageIsTwoAndNamesTheWayOut) {
                                                        {"r.amp", "m.onnx", "--dtype", "fp8"},
                                                        {"r.amp", "m.onnx", "--gray", "fine"},
                                                        {"r.amp", "m.onnx", "--cast-device", "gpu"},
+                                                       {"r.amp", "m.onnx", "--cache-size", "1G"},
+                                                       {"r.amp", "m.onnx", "--cache", "d", "--cache-size", "much"},
                                                        {"r.amp", "m.onnx", "--promote", "--no-promote"},
                                                        {"r.amp", "m.onnx", "-j", "0"},
                                                        {"r.amp", "m.onnx", "--nonsense"},

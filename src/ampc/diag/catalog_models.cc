@@ -95,6 +95,8 @@ constexpr CodeText kList[] = {
      "make, Ninja and CMake read some characters wrongly in depfiles. A newline cannot be written at all.", "", ""},
     {"AMPC2009", "cast-device", "the CPU cast what a device was meant to", true,
      "There is no device, or it failed. The output is the same.", "", ""},
+    {"AMPC2010", "cache", "weights are cast without the cache", true,
+     "The folder that --cache names cannot be made, read or written. The output is the same.", "", ""},
 };
 
 }  // namespace

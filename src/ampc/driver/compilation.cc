@@ -81,12 +81,12 @@ int Compilation::read(const std::string& rules_path, const std::string& model_pa
   return model == nullptr ? kWrongInput : kOk;
 }
 
-int Compilation::decide(bool assume) {
+int Compilation::decide(bool assume, const weights::Measure& measure) {
   if (!bind_declared(*model, *rules->operators, diagnostics)) return kWrongInput;
   infer_types(*model, diagnostics);
   if (diagnostics.failed()) return kWrongInput;
   index.emplace(*rules, overrides_, *model);
-  plan = make_plan(*model, *index, diagnostics, assume);
+  plan = make_plan(*model, *index, diagnostics, assume, measure);
   return diagnostics.failed() ? kWrongInput : kOk;
 }
 

@@ -34,7 +34,7 @@ class Compilation {
   /// `rules` and `model`, at the same time: faults of both are told in one run.
   int read(const std::string& rules_path, const std::string& model_path);
   /// After read(): `index` and `plan`, which may `assume` of weights what is to be confirmed (emit::confirm).
-  int decide(bool assume = false);
+  int decide(bool assume = false, const weights::Measure& measure = weights::measure_here);
 
   SourceMap sources;
   Diagnostics diagnostics;

@@ -25,6 +25,7 @@
 #include "ampc/emit/depfile.h"
 #include "ampc/emit/model_writer.h"
 #include "ampc/emit/rewrite.h"
+#include "ampc/emit/weight_cache.h"
 #include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
 #include "ampc/passes/passes.h"
@@ -70,13 +71,22 @@ class Run {
       return kOk;
     }
     if (const int code = c_.read(o_.rules, o_.model); code != kOk) return code;
-    if (const int code = c_.decide(assume_ && o_.explain.empty() && o_.emit == Emit::file); code != kOk) return code;
+    if (!o_.cache.empty()) cache_.emplace(o_.cache, o_.cache_size);
+    if (const int code = decide(); code != kOk) return code;
     if (!o_.explain.empty()) return explain(*c_.model, c_.plan);
     if (o_.emit == Emit::decisions) {
       emit::print_decisions(out_, *c_.model, c_.plan, sources_);
       return kOk;
     }
     return write(*c_.model, *c_.rules, c_.index->settings().functions == lang::Functions::inlined);
+  }
+
+  int decide() {
+    // What is measured when it is cast is not known to the cache, which has it from an earlier run.
+    if (cache_) {
+      return c_.decide(false, [&](const auto& conversion, auto source) { return cache_->measure(conversion, source); });
+    }
+    return c_.decide(assume_ && o_.explain.empty() && o_.emit == Emit::file);
   }
 
   int explain(const Model& model, const Plan& plan) {
@@ -158,8 +168,13 @@ class Run {
       return !mistaken_;
     };
     weights::CastRouter router(o_.cast_on);
-    const Written written = write_model(model, jobs, as_it_is, output, o_, router, confirm, diagnostics_);
+    if (cache_) cache_->fetch(jobs);
+    const Written written =
+        write_model(model, jobs, as_it_is, output, o_, router, confirm, cache_ ? &*cache_ : nullptr, diagnostics_);
     if (mistaken_) return kInternal;
+    if (cache_ && !cache_->fault().empty()) {
+      diagnostics_.note(codes::kCache, "weights are cast without the cache: " + cache_->fault());
+    }
     for (const std::string& fault : router.faults()) {
       diagnostics_.note(codes::kCastDevice, "the CPU did casts that were meant for a device: " + fault);
     }
@@ -167,6 +182,8 @@ class Run {
     if (o_.external_data && !written.data_file) depfile = emit::make_depfile(output, model.path, others);
     if (!o_.depfile.empty()) emit::write_depfile(o_.depfile, depfile.text);
     summarise(model, plan, output, written.bytes);
+    if (cache_) cache_->trim();
+    if (o_.verbose && cache_) summary_ += "\n  " + cache_->summary();
     const std::string measured = router.measured();
     if (o_.verbose && !measured.empty()) summary_ += "\n  " + measured;
     return kOk;
@@ -205,6 +222,7 @@ class Run {
   Compilation c_;
   SourceMap& sources_ = c_.sources;
   Diagnostics& diagnostics_ = c_.diagnostics;
+  std::optional<emit::WeightCache> cache_;
   std::string summary_;
 };
 

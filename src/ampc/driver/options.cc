@@ -31,6 +31,14 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
   app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them")
       ->type_name("FILE");
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");
+  auto* cache = app.add_option("--cache", o.cache, "Folder of weights that were cast already, for many runs to share")
+                    ->type_name("DIR");
+  app.add_option("--cache-size", o.cache_size,
+                 "Most bytes in that folder, such as 500M: what was used longest ago goes")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE")
+      ->default_str("10G")
+      ->needs(cache);
   std::string cast_on = "cpu";
   app.add_option("--cast-device", cast_on, "Who casts weights: cpu, cuda, or auto, whichever is measured to be faster")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))

@@ -23,6 +23,8 @@ struct Options : PlanOptions {
   std::uint64_t threshold = 1024;  // bytes from which on a weight goes into the data file
   std::string depfile;
   bool write_if_changed = false;
+  std::string cache;                                   // folder; empty for none
+  std::uint64_t cache_size = std::uint64_t{10} << 30;  // bytes
   weights::CastOn cast_on = weights::CastOn::cpu;
   Emit emit = Emit::file;
   std::string explain;

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <tbb/parallel_for_each.h>
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/driver/progress.h"
@@ -63,13 +64,21 @@ bool unchanged(const Model& model, Diagnostics& diagnostics) {
   return paths.empty();
 }
 
+/// Keeps what was cast into the model itself.
+void keep(emit::WeightCache& cache, const emit::Image& image, const emit::WeightJobs& jobs,
+          const emit::OutputFile& file) {
+  tbb::parallel_for_each(image.layout.pieces, [&](const wire::Piece& p) {
+    if (p.kind == wire::Piece::Kind::payload) cache.store(jobs, p.begin, file, p.offset);
+  });
+}
+
 }  // namespace
 
 std::string data_path(const std::string& output) { return output + ".data"; }
 
 Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
                     const Options& options, weights::CastRouter& router, const std::function<bool()>& confirm,
-                    Diagnostics& diagnostics) {
+                    emit::WeightCache* cache, Diagnostics& diagnostics) {
   const std::string name = fs::path(output).filename().string(), location = name + ".data";
   emit::Image image;
   std::optional<emit::DataLayout> data;
@@ -116,6 +125,7 @@ Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, c
     emit::write_image(image, jobs, file, router, add);
     progress.clear();
     if (!unchanged(model, diagnostics) || !confirm()) return {};
+    if (cache != nullptr) keep(*cache, image, jobs, file);
     file.commit(commit);
     sweep(output);
     return {bytes, data.has_value()};
@@ -126,6 +136,10 @@ Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, c
   emit::write_image(image, jobs, file, router, add);
   progress.clear();
   if (!unchanged(model, diagnostics) || !confirm()) return {};
+  if (cache != nullptr) {
+    keep(*cache, image, jobs, file);
+    tbb::parallel_for_each(data->pieces, [&](const auto& p) { cache->store(jobs, p.job, data_file, p.offset); });
+  }
   emit::commit_pair(data_file, file, commit, [&](emit::OutputFile& between, const std::string& data_name) {
     emit::relocate(model, location, data_name);
     emit::write_image(emit::image_of(model, jobs), jobs, between, router, {});

@@ -7,6 +7,7 @@
 
 #include "ampc/diag/diagnostic.h"
 #include "ampc/driver/options.h"
+#include "ampc/emit/weight_cache.h"
 #include "ampc/emit/weight_jobs.h"
 #include "ampc/model/model.h"
 #include "ampc/weights/cast_router.h"
@@ -22,11 +23,11 @@ struct Written {
 };
 
 /// Writes what the messages of `model` and `jobs` make to `output`; with `as_it_is`, the input's own bytes. Weights go
-/// into a data file where `options` ask for it, and where one file could not hold them; `router` says who casts. When
-/// all is written and nothing is in its place, `confirm` may still call it off. Gives what was written, or reports.
-/// Throws IoError.
+/// into a data file where `options` ask for it, and where one file could not hold them; `router` says who casts, and a
+/// `cache` keeps what was cast. When all is written and nothing is in its place, `confirm` may still call it off. Gives
+/// what was written, or reports. Throws IoError.
 Written write_model(Model& model, const emit::WeightJobs& jobs, bool as_it_is, const std::string& output,
                     const Options& options, weights::CastRouter& router, const std::function<bool()>& confirm,
-                    Diagnostics& diagnostics);
+                    emit::WeightCache* cache, Diagnostics& diagnostics);
 
 }  // namespace ampc::driver

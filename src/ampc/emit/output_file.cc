@@ -132,6 +132,20 @@ bool OutputFile::copy_from(int fd, std::uint64_t from, std::uint64_t to, std::ui
   return true;
 }
 
+void OutputFile::copy_from(const OutputFile& file, std::uint64_t from, std::uint64_t size) const {
+  if (copy_from(file.fd_, from, 0, size)) return;
+  constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(kChunk, size)));
+  for (std::uint64_t at = 0; at < size;) {
+    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), size - at));
+    const ssize_t got = pread(file.fd_, buffer.data(), want, static_cast<off_t>(from + at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) file.fail(got < 0 ? errno : EIO, "cannot read what was written");
+    write_at(at, std::span(buffer).first(static_cast<std::size_t>(got)));
+    at += static_cast<std::uint64_t>(got);
+  }
+}
+
 bool OutputFile::exchange() {
   if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) return false;
   keep();

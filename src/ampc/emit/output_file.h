@@ -50,6 +50,9 @@ class OutputFile {
   /// several threads at once. Throws IoError.
   bool copy_from(int fd, std::uint64_t from, std::uint64_t to, std::uint64_t size) const;
 
+  /// Writes the first `size` bytes, from `from` on in another file that is being written. Throws IoError.
+  void copy_from(const OutputFile& file, std::uint64_t from, std::uint64_t size) const;
+
   struct CommitOptions {
     bool write_if_changed = false;  // leave a target of the same bytes alone, its time of change included
     bool sync = false;              // wait until the disk holds the file and its name

@@ -30,7 +30,7 @@ bool read_at(int fd, std::uint64_t offset, std::span<std::byte> into) {
 
 bool RoutedCasts::takes(std::uint64_t job) const {
   const WeightJob& j = jobs_.at(job);
-  return router_.may_use_devices() && j.cast && !j.back && byte_size(j.conversion.from) != 0 &&
+  return router_.may_use_devices() && j.cast && !j.back && j.ready.empty() && byte_size(j.conversion.from) != 0 &&
          byte_size(j.conversion.to) != 0 && j.size() >= kLeastBytes;
 }
 

@@ -118,18 +118,21 @@ std::string fresh_name(const std::string& target) {
   return fmt::format("{}.{}.{:x}-{:08x}{:08x}{}", folder, name, getpid(), random(), random(), kSuffix);
 }
 
-/// Whether `name` is one that fresh_name() makes for a target of the name `own`, or such a one and ".link".
-bool is_ours(std::string_view name, std::string_view own) {
-  if (!name.starts_with('.') || name.substr(1, own.size()) != own) return false;
-  name.remove_prefix(1 + own.size());
+/// Whether a file name ends as fresh_name() ends one, ".1f3a-0123456789abcdef.tmp", or so and with ".link". Gives what
+/// stands before that; empty where it does not.
+std::string_view own_part(std::string_view name) {
   if (name.ends_with(".link")) name.remove_suffix(5);
-  if (!name.starts_with('.') || !name.ends_with(kSuffix)) return false;
-  name = name.substr(1, name.size() - 1 - kSuffix.size());
+  if (!name.starts_with('.') || !name.ends_with(kSuffix)) return {};
+  name.remove_suffix(kSuffix.size());
+  const std::size_t dot = name.rfind('.');
+  const std::string_view number = name.substr(dot + 1);
   constexpr std::string_view kHex = "0123456789abcdef";
   constexpr std::size_t kRandom = 16;
-  const std::size_t dash = name.find_first_not_of(kHex);
-  return dash != 0 && dash != std::string_view::npos && name[dash] == '-' && name.size() - dash - 1 == kRandom &&
-         name.find_first_not_of(kHex, dash + 1) == std::string_view::npos;
+  const std::size_t dash = number.find_first_not_of(kHex);
+  const bool ours = dot != 0 && dash != 0 && dash != std::string_view::npos && number[dash] == '-' &&
+                    number.size() - dash - 1 == kRandom &&
+                    number.find_first_not_of(kHex, dash + 1) == std::string_view::npos;
+  return ours ? name.substr(1, dot - 1) : std::string_view();
 }
 
 /// Locks the file, and sees whether a sweep took it away before that.
@@ -146,6 +149,17 @@ void remove_dead(const std::string& folder, const std::string& name, const Keep&
   if (fd < 0) return;
   if (flock(fd, LOCK_EX | LOCK_NB) == 0 && (!keep || !keep(name))) unlink(path.c_str());
   close(fd);
+}
+
+/// `folder` with its slash, or empty.
+void sweep_names(const std::string& folder, const std::function<bool(std::string_view)>& ours, const Keep& keep) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir(folder.empty() ? "." : folder.c_str()), closedir);
+  if (!list) return;
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(list.get())) {
+    if (ours(entry->d_name)) names.emplace_back(entry->d_name);
+  }
+  for (const std::string& name : names) remove_dead(folder, name, keep);
 }
 
 }  // namespace
@@ -207,13 +221,12 @@ void sweep(const std::string& given, const Keep& keep) {
   }
   const std::string folder = folder_of(target), own = target.substr(folder.size());
   if (own.size() > kMostKept) return;  // the names of others begin alike
-  const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir(folder.empty() ? "." : folder.c_str()), closedir);
-  if (!list) return;
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(list.get())) {
-    if (is_ours(entry->d_name, own)) names.emplace_back(entry->d_name);
-  }
-  for (const std::string& name : names) remove_dead(folder, name, keep);
+  sweep_names(
+      folder, [&](std::string_view name) { return own_part(name) == own; }, keep);
+}
+
+void sweep_folder(const std::string& folder) {
+  sweep_names(folder + "/", [](std::string_view name) { return !own_part(name).empty(); }, {});
 }
 
 }  // namespace ampc::emit::temporary

@@ -40,4 +40,7 @@ using Keep = std::function<bool(const std::string& name)>;
 /// process holds, and that `keep` does not want.
 void sweep(const std::string& target, const Keep& keep = {});
 
+/// The same for all temporary files in a folder that holds nothing but outputs.
+void sweep_folder(const std::string& folder);
+
 }  // namespace ampc::emit::temporary

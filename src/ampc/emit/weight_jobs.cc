@@ -29,6 +29,10 @@ WeightJobs::WeightJobs(const Model& m) {
 void WeightJob::run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster,
                     weights::Stats* stats) const {
   if (out.empty()) return;
+  if (!ready.empty()) {
+    std::memcpy(out.data(), ready.data() + begin, out.size());
+    return;
+  }
   const std::size_t from = byte_size(conversion.from), to = byte_size(conversion.to);
   if (!cast || from == 0 || to == 0) {
     std::memcpy(out.data(), source.data() + begin, out.size());
@@ -73,6 +77,10 @@ weights::Stats WeightJobs::stats(std::uint64_t index) const {
 void WeightJobs::write(std::uint64_t index, std::uint64_t begin, std::uint64_t size, OutputFile& file,
                        std::uint64_t offset, weights::Caster& caster) const {
   const WeightJob& job = jobs_.at(index);
+  if (!job.ready.empty()) {
+    if (!file.copy_from(job.ready_fd, begin, offset, size)) file.write_at(offset, job.ready.subspan(begin, size));
+    return;
+  }
   if (!job.cast && job.fd >= 0 && file.copy_from(job.fd, job.file_offset + begin, offset, size)) return;
   if (!job.cast) {
     file.write_at(offset, job.source.subspan(begin, size));

@@ -19,6 +19,8 @@ struct WeightJob {
   bool back = false;  // … and back: the source's type, rounded to what the other holds
   int fd = -1;        // the file that `source` lies in, from `file_offset` on; -1 where it lies in none
   std::uint64_t file_offset = 0;
+  wire::Bytes ready = {};  // the result, where it is there already; empty where it is not
+  int ready_fd = -1;       // the file that begins with it
 
   std::uint64_t size() const {
     const std::size_t from = byte_size(conversion.from);
@@ -41,6 +43,7 @@ class WeightJobs {
   }
   std::uint64_t size() const { return jobs_.size(); }
   const WeightJob& at(std::uint64_t index) const { return jobs_.at(index); }
+  WeightJob& at(std::uint64_t index) { return jobs_.at(index); }
 
   /// From now on, what casts find in their sources is kept.
   void keep_stats() { stats_.resize(jobs_.size()); }

@@ -1,7 +1,5 @@
 #include "ampc/model/external.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -27,14 +25,6 @@ struct Reference {
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> length;
 };
-
-/// Exporters write a file for each weight, and all are open at once.
-void allow_many_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 class Attacher {
  public:
@@ -104,7 +94,6 @@ class Attacher {
 
   /// nullptr where it cannot be, which the first tensor in it has told.
   const MappedFile* open(const Reference& r, const std::string& where) {
-    if (files_.empty()) allow_many_files();
     const auto [known, fresh] = files_.try_emplace(r.location, nullptr);
     if (fresh) known->second = map(r, where);
     return known->second;

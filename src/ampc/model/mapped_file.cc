@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,11 +24,23 @@ std::int64_t modified(const struct stat& info) {
   return info.st_mtim.tv_sec * kPerSecond + info.st_mtim.tv_nsec;
 }
 
+int open_to_read(const std::string& path) {
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer is no reason to wait
+}
+
+/// Exporters write a file for each weight, and all are open at once.
+bool allow_more_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  const int fd =
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer is no reason to wait
+  int fd = open_to_read(path);
+  if (fd < 0 && errno == EMFILE && allow_more_files()) fd = open_to_read(path);
   if (fd < 0) fail(errno, path);
   struct stat info {};
   if (::fstat(fd, &info) != 0) {

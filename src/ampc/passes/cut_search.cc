@@ -19,7 +19,7 @@ bool better(const Outcome& a, const Outcome& b) { return a.bytes != b.bytes ? a.
 Outcome CutSearch::measure(std::vector<Decision> nodes) const {
   Plan plan = c_.plan;
   plan.nodes = std::move(nodes);
-  const PassContext trial{m_, c_.rules, c_.readers, c_.diagnostics, plan};
+  const PassContext trial{m_, c_.rules, c_.readers, c_.diagnostics, plan, c_.assume, c_.measure};
   settle(trial);
   if (move_) move_casts(trial);
   Outcome o;
@@ -69,7 +69,8 @@ Outcome CutSearch::best(const std::vector<Outcome>& known, const Ask& ask) const
   plan.nodes = ask.wish.nodes;
   plan.low_results = ask.wish.low_results;
   plan.any_low = true;
-  const CutNetwork network({m_, c_.rules, c_.readers, c_.diagnostics, plan}, open_, elements_, ask.exact);
+  const CutNetwork network({m_, c_.rules, c_.readers, c_.diagnostics, plan, c_.assume, c_.measure}, open_, elements_,
+                           ask.exact);
   const auto solved = [&](std::int64_t price) { return measure(with(network.solve(price), ask)); };
   const Outcome cheapest = solved(0);
   if (take(cheapest)) return *best;

@@ -14,7 +14,8 @@ struct PassContext {
   const Readers& readers;
   Diagnostics& diagnostics;
   Plan& plan;
-  bool assume = false;  // that large weights are ordinary, where nothing asks for more than that
+  bool assume;  // that large weights are ordinary, where nothing asks for more than that
+  const weights::Measure& measure;
 };
 
 namespace passes {
@@ -66,7 +67,8 @@ bool stored_fp32(const PassContext& c, ValueId v);
 
 /// All passes. `plan.identity` tells that nothing is to be done.
 /// With `assume`, large weights are taken for ordinary where no rule asks more of them (Plan::assumed): they are read
-/// once then, when they are cast.
-Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnostics, bool assume = false);
+/// once then, when they are cast. `measure` is called from several threads.
+Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnostics, bool assume = false,
+               const weights::Measure& measure = weights::measure_here);
 
 }  // namespace ampc

@@ -134,11 +134,12 @@ Access operand_access(const Model& m, const Plan& plan, NodeId n, std::size_t sl
   return {m.values[v].type, false};
 }
 
-Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnostics, bool assume) {
+Plan make_plan(const Model& model, const RuleIndex& rules, Diagnostics& diagnostics, bool assume,
+               const weights::Measure& measure) {
   Plan plan;
   plan.low = rules.model_options().dtype;
   const Readers readers(model);
-  const PassContext c{model, rules, readers, diagnostics, plan, assume};
+  const PassContext c{model, rules, readers, diagnostics, plan, assume, measure};
   passes::report_scope_conflicts(c);
   passes::match_patterns(c);
   passes::report_unused(c);

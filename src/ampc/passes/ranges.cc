@@ -114,7 +114,7 @@ class Ranges {
       if (out.assumed) return out;
     }
     const weights::Conversion conversion{ElemType::float32, candidate.low, false};
-    out.stats = weights::measure_parallel(weights::cpu_caster(), conversion, bytes.data(), count);
+    out.stats = c_.measure(conversion, bytes);
     out.huge = out.stats.overflow != 0;
     out.overflow = out.huge;
     // A parameter is what training makes of it: that it is small now says nothing (R27).

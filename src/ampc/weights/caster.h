@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -64,5 +65,10 @@ float from_bf16(std::uint16_t bits);
 void cast_parallel(Caster& caster, const Conversion& conversion, const std::byte* source, std::byte* target,
                    std::size_t count);
 Stats measure_parallel(Caster& caster, const Conversion& conversion, const std::byte* source, std::size_t count);
+
+/// How the statistics of a weight's bytes are come by.
+using Measure = std::function<Stats(const Conversion& conversion, std::span<const std::byte> source)>;
+/// By reading them, in parallel on the CPU.
+Stats measure_here(const Conversion& conversion, std::span<const std::byte> source);
 
 }  // namespace ampc::weights

@@ -47,4 +47,8 @@ Stats measure_parallel(Caster& caster, const Conversion& conversion, const std::
       });
 }
 
+Stats measure_here(const Conversion& conversion, std::span<const std::byte> source) {
+  return measure_parallel(cpu_caster(), conversion, source.data(), source.size() / byte_size(conversion.from));
+}
+
 }  // namespace ampc::weights
