@@ -30,6 +30,8 @@ const Command* find_command(std::string_view name);
 /// Their names and summaries, a line each, for `ampc --help`.
 std::string commands_text();
 
+int check_command(const Arguments& args, const Streams& streams);
+int diff_command(const Arguments& args, const Streams& streams);
 int explain_command(const Arguments& args, const Streams& streams);
 int fmt_command(const Arguments& args, const Streams& streams);
 

@@ -1,0 +1,150 @@
+// `ampc check FILE… [--model M…]`: rule files by themselves, and what of them has a use in models.
+#include <map>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "ampc/diag/model_codes.h"
+#include "ampc/diag/suggest.h"
+#include "ampc/driver/command.h"
+#include "ampc/driver/compilation.h"
+#include "ampc/driver/report.h"
+
+namespace ampc::driver {
+namespace {
+
+constexpr FileId kRootFile = 0;  // the file that is checked is the first that is read
+
+struct CheckOptions : PlanOptions {
+  std::vector<std::string> files, models;
+  ReportOptions report;
+};
+
+/// What the models have of a file's lists: a rule by where it stands.
+struct Use {
+  std::set<std::uint32_t> named;  // some model has the operator
+  std::set<std::uint32_t> held;   // at some node it is in scope, and its condition holds
+  std::set<std::string> operators;
+};
+
+/// A diagnostic of a rule file, for telling which ones every model gives.
+using Key = std::pair<std::uint32_t, std::string>;
+
+class Check {
+ public:
+  Check(const CheckOptions& o, const Streams& s) : o_(o), s_(s) {}
+
+  int run() {
+    int code = kOk;
+    for (const std::string& file : o_.files) {
+      const int one = o_.models.empty() ? rules_alone(file) : against_models(file);
+      code = std::max(code, one);
+    }
+    return code;
+  }
+
+ private:
+  int rules_alone(const std::string& file) {
+    Compilation c(o_, s_.err);
+    c.diagnostics.set_policy(policy_of(o_.report));
+    const int code = c.read_rules(file);
+    report(s_.err, c.diagnostics, c.sources, o_.report);
+    return c.diagnostics.failed() ? kWrongInput : code;
+  }
+
+  /// One report for all models: what is wrong at a rule once, what is unused where it is so in every model.
+  int against_models(const std::string& file) {
+    Use use;
+    std::map<Key, std::size_t> unused;
+    for (const std::string& model : o_.models) {
+      Compilation c(o_, s_.err);
+      int code = c.read(file, model);
+      if (code == kOk) code = c.decide();
+      if (code != kOk) {  // of rules or of a model: told as a compilation tells it, and no more is to be learnt
+        report(s_.err, c.diagnostics, c.sources, o_.report);
+        return code;
+      }
+      look(c, use);
+      for (const Diagnostic* d : c.diagnostics.sorted(c.sources)) {
+        if (d->code == codes::kUnusedRule && d->span.file == kRootFile) ++unused[{d->span.begin, d->message}];
+      }
+      if (&model == &o_.models.back()) return conclude(c, use, unused);
+    }
+    return kOk;
+  }
+
+  static void look(const Compilation& c, Use& use) {
+    const Model& m = *c.model;
+    for (NodeId n = 0; n < m.nodes.size(); ++n) {
+      const Options& options = c.index->options(n);
+      use.operators.emplace(m.op_of(n).name);
+      for (const lang::OpRule* r : c.index->op_rules(m.nodes[n].op)) {
+        if (r->span.file != kRootFile) continue;
+        use.named.insert(r->span.begin);
+        // A level or a type that is not asked for today says nothing about the rule.
+        const bool here = c.index->scope_depth(r->scope, n) >= 0 && (!r->where || holds(*r->where, m, n));
+        if (here || !r->when.holds(options.level, options.dtype)) use.held.insert(r->span.begin);
+      }
+    }
+  }
+
+  /// Of the last model's diagnostics, those at rules of this file, and what the models together show.
+  int conclude(Compilation& c, const Use& use, const std::map<Key, std::size_t>& unused) {
+    Diagnostics result;
+    result.set_policy(policy_of(o_.report));
+    const std::string models =
+        o_.models.size() == 1 ? "the model" : fmt::format("any of the {} models", o_.models.size());
+    for (const Diagnostic* d : c.diagnostics.sorted(c.sources)) {
+      if (!d->span.valid()) continue;  // about the model, and told when it is compiled
+      if (d->code == codes::kUnusedRule) {
+        const auto at = unused.find({d->span.begin, d->message});
+        if (d->span.file != kRootFile || at == unused.end() || at->second < o_.models.size()) continue;
+      }
+      result.report(d->severity, d->code, {}) = *d;
+    }
+    const std::vector<std::string> known(use.operators.begin(), use.operators.end());
+    for (const lang::OpRule& r : c.rules->ops) {
+      if (r.span.file != kRootFile || use.held.contains(r.span.begin)) continue;
+      if (!use.named.contains(r.span.begin)) {
+        auto& d =
+            result.warning(codes::kUnusedRule, fmt::format("no node of {} is a '{}'", models, r.op.name)).at(r.span);
+        if (std::string near = did_you_mean(r.op.name, known); !near.empty()) d.fix(std::move(near));
+      } else if (r.where) {
+        result.warning(codes::kUnusedRule, fmt::format("this condition holds at no '{}' of {}", r.op.name, models))
+            .at(r.where->span);
+      }
+    }
+    report(s_.err, result, c.sources, o_.report);
+    return result.failed() ? kWrongInput : kOk;
+  }
+
+  const CheckOptions& o_;
+  const Streams& s_;
+};
+
+}  // namespace
+
+int check_command(const Arguments& args, const Streams& streams) {
+  CheckOptions o;
+  CLI::App app("Checks rule files against the schemas of every opset that they may meet, and against models.",
+               "ampc check");
+  app.add_option("FILE", o.files, "Rule files; each is checked with what it imports")->required();
+  app.add_option("--model", o.models, "ONNX model: tells what has no use in any of them; may be repeated")
+      ->type_name("MODEL")
+      ->allow_extra_args(false);
+  add_plan_options(app, o);
+  add_report_options(app, o.report);
+  app.footer(
+      "Says nothing, and ends with 0, where nothing is wrong. With -Werror warnings count as well.\n"
+      "Example: ampc check rules/team.amp --model a.onnx --model b.onnx");
+  if (const auto over = parse(app, args, streams.out, streams.err)) return *over;
+  return Check(o, streams).run();
+}
+
+}  // namespace ampc::driver

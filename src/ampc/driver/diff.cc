@@ -1,0 +1,135 @@
+// `ampc diff RULES_A RULES_B MODEL`: what changes between two sets of rules.
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "ampc/driver/command.h"
+#include "ampc/driver/compilation.h"
+#include "ampc/driver/report.h"
+#include "ampc/emit/collapse.h"
+#include "ampc/emit/decisions_text.h"
+#include "ampc/emit/model_writer.h"
+#include "ampc/emit/rewrite.h"
+#include "ampc/emit/weight_jobs.h"
+
+namespace ampc::driver {
+namespace {
+
+struct DiffOptions : PlanOptions {
+  std::string a, b, model;
+  ReportOptions report;
+};
+
+/// One side: its decisions as text, before its model is rewritten for the sake of its size.
+class Side {
+ public:
+  Side(const DiffOptions& o, std::ostream& err) : c_(o, err) { c_.diagnostics.set_policy(policy_of(o.report)); }
+
+  int decide(const std::string& rules, const DiffOptions& o, std::ostream& err) {
+    int code = c_.read(rules, o.model);
+    if (code == kOk) code = c_.decide();
+    // Warnings are for whoever compiles by these rules.
+    if (code != kOk) report(err, c_.diagnostics, c_.sources, o.report);
+    return code;
+  }
+
+  const Model& model() const { return *c_.model; }
+  const Plan& plan() const { return c_.plan; }
+
+  std::string why(NodeId n) const {
+    const Decision& d = c_.plan.nodes[n];
+    std::string text = fmt::format("{}, {}", emit::choice_text(d), reason_text(d.reason));
+    if (d.rule.valid()) text += fmt::format(" ({})", c_.sources.where(d.rule));
+    return text;
+  }
+
+  /// Casts that are nodes, by name.
+  std::map<std::string, std::string> casts() const {
+    std::map<std::string, std::string> result;
+    for (const CastNode& cast : c_.plan.casts) {
+      if (cast.stored || cast.reused != kNone) continue;
+      result.emplace(cast.name, fmt::format("{} -> {}", short_name(cast.from), short_name(cast.to)));
+    }
+    return result;
+  }
+
+  std::map<std::string, std::string> weights() const {
+    std::map<std::string, std::string> result;
+    for (const WeightPlan& w : c_.plan.weights) {
+      if (w.storage == Storage::as_is) continue;
+      const std::string_view low = short_name(w.low);
+      result.emplace(c_.model->values[w.value].name, w.storage == Storage::low    ? std::string(low)
+                                                     : w.storage == Storage::both ? fmt::format("fp32 and {}", low)
+                                                                                  : fmt::format("rounded to {}", low));
+    }
+    return result;
+  }
+
+  /// Bytes of the file that these rules make. Changes the model.
+  std::uint64_t size() {
+    if (c_.plan.identity) return c_.model->file_size;
+    emit::WeightJobs jobs(*c_.model);
+    emit::rewrite(*c_.model, c_.plan, jobs);
+    emit::collapse_calls(*c_.model, c_.plan, c_.index->settings().functions == lang::Functions::inlined,
+                         c_.diagnostics);
+    return emit::image_of(*c_.model, jobs).layout.size;
+  }
+
+ private:
+  Compilation c_;
+};
+
+/// Lines for what is in one of the two alone, or differs. Gives their number.
+std::size_t compare(std::ostream& out, std::string_view what, const std::map<std::string, std::string>& a,
+                    const std::map<std::string, std::string>& b, std::string_view absent) {
+  std::map<std::string, std::pair<std::string, std::string>> both;
+  for (const auto& [name, text] : a) both[name].first = text;
+  for (const auto& [name, text] : b) both[name].second = text;
+  std::size_t count = 0;
+  for (const auto& [name, texts] : both) {
+    const auto& [before, after] = texts;
+    if (before == after) continue;
+    ++count;
+    out << fmt::format("{} {}\n  - {}\n  + {}\n", what, name, before.empty() ? absent : before,
+                       after.empty() ? absent : after);
+  }
+  return count;
+}
+
+}  // namespace
+
+int diff_command(const Arguments& args, const Streams& streams) {
+  DiffOptions o;
+  CLI::App app("Tells what changes between two sets of rules for a model: nodes, casts, weights, bytes.", "ampc diff");
+  app.add_option("RULES_A", o.a, "Rule file as it was")->required();
+  app.add_option("RULES_B", o.b, "Rule file as it shall be")->required();
+  app.add_option("MODEL", o.model, "ONNX model")->required();
+  add_plan_options(app, o);
+  add_report_options(app, o.report);
+  app.footer("Example: ampc diff rules/default.amp team.amp model.onnx");
+  if (const auto over = parse(app, args, streams.out, streams.err)) return *over;
+  Side a(o, streams.err), b(o, streams.err);
+  if (const int code = a.decide(o.a, o, streams.err); code != kOk) return code;
+  if (const int code = b.decide(o.b, o, streams.err); code != kOk) return code;
+  std::size_t nodes = 0;
+  for (NodeId n = 0; n < a.model().nodes.size(); ++n) {
+    const Decision &before = a.plan().nodes[n], &after = b.plan().nodes[n];
+    if (emit::choice_text(before) == emit::choice_text(after)) continue;
+    ++nodes;
+    streams.out << fmt::format("node {} {}\n  - {}\n  + {}\n", emit::node_path(a.model(), n), a.model().op_of(n).name,
+                               a.why(n), b.why(n));
+  }
+  const std::size_t casts = compare(streams.out, "cast", a.casts(), b.casts(), "none");
+  const std::size_t weights = compare(streams.out, "weight", a.weights(), b.weights(), "as it is");
+  const auto before = static_cast<std::int64_t>(a.size()), after = static_cast<std::int64_t>(b.size());
+  streams.out << fmt::format("{} nodes, {} casts and {} weights differ; {} -> {} bytes ({:+})\n", nodes, casts, weights,
+                             before, after, after - before);
+  return kOk;
+}
+
+}  // namespace ampc::driver

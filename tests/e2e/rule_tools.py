@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""ampc check and ampc diff.
+
+    rule_tools.py --ampc PATH [TEST…]
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from compiler import CASES, DEFAULT_RULES, REPOSITORY
+
+ARGS = None
+MLP = CASES / "baseline_mlp.onnx"  # MatMul, Add, Relu
+POSITIONS = CASES / "rope_positions.onnx"  # Cast, Unsqueeze, Mul, Sin
+
+
+def ampc(*args):
+    return subprocess.run([ARGS.ampc, *map(str, args)], capture_output=True, text=True, timeout=120)
+
+
+class Tools(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def rules(self, text, name="team.amp"):
+        path = self.folder / name
+        path.write_text(f'amp 1\nimport "{DEFAULT_RULES}"\n{text}')
+        return path
+
+
+class Check(Tools):
+    def test_the_rules_that_ship_are_good(self):
+        files = sorted((REPOSITORY / "rules").rglob("*.amp"))
+        done = ampc("check", "-Werror", *files)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_every_file_is_told(self):
+        done = ampc("check", self.rules("allow Matmull\n", "a.amp"), self.rules("deny Softmx\n", "b.amp"), self.rules("", "c.amp"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("did you mean 'MatMul'?", done.stderr)
+        self.assertIn("did you mean 'Softmax'?", done.stderr)
+
+    def test_what_has_no_use_in_any_model(self):
+        rules = self.rules('override deny Relu\n'                              # in the first model
+                           'override deny Mish\n'                              # in none
+                           'deny Mul where B is weight and rank(B) == 7\n'     # in the second, and never so
+                           'deny Add where B is weight\n'                      # in the first, and so
+                           'node "matmul_1" keep fp32\n'                       # in the first
+                           'node "matmul_9" keep fp32\n'
+                           'scope "nowhere/**" { deny MatMul }\n')
+        done = ampc("check", rules, "--model", MLP, "--model", POSITIONS)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        told = re.findall(r":(\d+):\d+: warning\[AMPC1025\]: (.*)", done.stderr)
+        self.assertEqual(told, [("4", "no node of any of the 2 models is a 'Mish'"),
+                                ("5", "this condition holds at no 'Mul' of any of the 2 models"),
+                                ("8", "this node rule matches nothing in the model"),
+                                ("9", "this matches no node of the model")])
+        self.assertIn("did you mean 'matmul_1'?", ampc("check", rules, "--model", MLP).stderr)
+        self.assertEqual(ampc("check", rules, "--model", MLP, "-Werror").returncode, 1)
+        self.assertEqual(ampc("check", rules, "--model", MLP, "-Werror", "-Wno-unused-rule").returncode, 0)
+
+    def test_a_rule_for_another_level_is_of_use(self):
+        rules = self.rules("deny O2: MatMul where A is weight\n")
+        self.assertEqual(ampc("check", rules, "--model", MLP).stderr, "")
+        self.assertIn("holds at no 'MatMul'", ampc("check", rules, "--model", MLP, "--level", "O2").stderr)
+
+    def test_a_model_that_is_none(self):
+        done = ampc("check", DEFAULT_RULES, "--model", DEFAULT_RULES)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error[AMPC1002]", done.stderr)
+
+
+class Diff(Tools):
+    def test_nothing_differs(self):
+        done = ampc("diff", DEFAULT_RULES, self.rules(""), MLP)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^0 nodes, 0 casts and 0 weights differ; (\d+) -> \1 bytes \(\+0\)\n$")
+
+    def test_what_differs_and_by_which_rule(self):
+        rules = self.rules("override deny MatMul\n")
+        done = ampc("diff", DEFAULT_RULES, rules, MLP)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"node main/matmul_1 MatMul\n  - fp16, allow \(.*operators\.amp:\d+:7\)\n"
+                         rf"  \+ fp32, deny \({rules}:3:15\)\n")
+        self.assertIn("cast x.cast_fp16\n  - fp32 -> fp16\n  + none\n", done.stdout)
+        self.assertIn("weight w\n  - fp16\n  + as it is\n", done.stdout)
+        sizes = []
+        for at, file in enumerate((DEFAULT_RULES, rules)):
+            out = self.folder / f"{at}.onnx"
+            self.assertEqual(ampc(file, MLP, "-o", out).returncode, 0)
+            sizes.append(out.stat().st_size)
+        self.assertTrue(done.stdout.endswith(f"; {sizes[0]} -> {sizes[1]} bytes ({sizes[1] - sizes[0]:+})\n"), (done.stdout, sizes))
+        nodes = len(re.findall("^node ", done.stdout, re.MULTILINE))
+        self.assertIn(f"{nodes} nodes, ", done.stdout)
+
+    def test_options_hold_for_both(self):
+        done = ampc("diff", DEFAULT_RULES, self.rules("override deny MatMul\n"), MLP, "--level", "O0")
+        self.assertIn("0 nodes, 0 casts and 0 weights differ", done.stdout)
+
+    def test_a_wrong_side_is_told(self):
+        done = ampc("diff", DEFAULT_RULES, self.rules("deny Exq\n"), MLP)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("team.amp:3:6: error[AMPC0101]", done.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ampc", required=True)
+    ARGS, rest = parser.parse_known_args()
+    ARGS.ampc = str(Path(ARGS.ampc).resolve())
+    unittest.main(argv=[sys.argv[0], *rest])
