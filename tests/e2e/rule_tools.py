@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""ampc check and ampc diff.
+"""ampc check, ampc diff and ampc test.
 
     rule_tools.py --ampc PATH [TEST…]
 """
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,49 @@ class Diff(Tools):
         done = ampc("diff", DEFAULT_RULES, self.rules("deny Exq\n"), MLP)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("team.amp:3:6: error[AMPC0101]", done.stderr)
+
+
+class Expect(Tools):
+    def expect(self, text):
+        path = self.folder / "team.expect"
+        path.write_text(text)
+        return path
+
+    def test_what_holds(self):
+        shutil.copy(MLP, self.folder / "mlp.onnx")
+        file = self.expect("# what the encoder needs\nmodel mlp.onnx\n\nMatMul low   # products\nmatmul_* * low\n* low\n"
+                           "casts <= 2\nlow == 3\nfp32 == 0\nleft >= 0\n")
+        done = ampc("test", DEFAULT_RULES, "--expect", file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, f"{self.folder / 'mlp.onnx'}: 7 of 7 expectations hold\n")
+
+    def test_what_does_not_says_which_rule_decided(self):
+        file = self.expect("MatMul fp32\nSoftmax fp32\ncasts == 1\nRelu low\n")
+        done = ampc("test", DEFAULT_RULES, "--expect", file, "--model", MLP)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stdout, f"{MLP}: 1 of 4 expectations hold\n")
+        told = re.findall(rf"^{file}:(\d+):1: error\[AMPC2011\]: (.*)$", done.stderr, re.MULTILINE)
+        self.assertEqual(told, [("1", "1 of 1 node is not fp32"), ("2", "no node is meant"), ("3", "there are 2")])
+        self.assertRegex(done.stderr, r"operators\.amp:\d+:7: node 'matmul_1' \(MatMul\) is fp16: allow\n")
+
+    def test_options_hold(self):
+        file = self.expect("* left\ncasts == 0\n")
+        self.assertEqual(ampc("test", DEFAULT_RULES, "--expect", file, "--model", MLP, "--level", "O0").returncode, 0)
+        self.assertEqual(ampc("test", DEFAULT_RULES, "--expect", file, "--model", MLP).returncode, 1)
+
+    def test_lines_that_say_nothing(self):
+        for line in ("MatMul", "MatMul fp8", "casts < 3", "casts <= many", "a b MatMul low", "/a.{0,1 MatMul low"):
+            done = ampc("test", DEFAULT_RULES, "--expect", self.expect(f"Relu low\n{line}\n"), "--model", MLP)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), line)
+            self.assertIn("team.expect:2:1: error[AMPC2012]", done.stderr)
+            self.assertIn("help: a line is `model PATH`", done.stderr)
+
+    def test_wrong_usage(self):
+        self.assertEqual(ampc("test", DEFAULT_RULES).returncode, 2)
+        self.assertEqual(ampc("test", DEFAULT_RULES, "--expect", self.folder / "none").returncode, 2)
+        done = ampc("test", DEFAULT_RULES, "--expect", self.expect("Relu low\n"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--model", done.stderr)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,12 @@ constexpr CodeText kList[] = {
      "There is no device, or it failed. The output is the same.", "", ""},
     {"AMPC2010", "cache", "weights are cast without the cache", true,
      "The folder that --cache names cannot be made, read or written. The output is the same.", "", ""},
+    {"AMPC2011", "expectation", "rules that decide something else than is expected", false,
+     "A line of the file that `ampc test` was given does not hold for the model, or means no node of it. The\n"
+     "places beside it are the statements that decided.",
+     "", ""},
+    {"AMPC2012", "bad-expectation", "a line of expectations that says nothing", false,
+     "Lines are `model PATH`, `[NODES] OPERATOR low|fp32|left` and `casts|low|fp32|left <=|==|>= N`.", "", ""},
 };
 
 }  // namespace

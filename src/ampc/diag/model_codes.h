@@ -41,6 +41,8 @@ inline constexpr std::string_view kSameFile = "AMPC2002";         // the output 
 inline constexpr std::string_view kTooLarge = "AMPC2003";         // the output passes protobuf's 2 GiB
 inline constexpr std::string_view kDepfileName = "AMPC2004";      // a name that a depfile cannot hold
 inline constexpr std::string_view kCache = "AMPC2010";            // the folder of cast weights cannot be used (note)
+inline constexpr std::string_view kExpectation = "AMPC2011";      // `ampc test`: rules decide something else
+inline constexpr std::string_view kBadExpectation = "AMPC2012";   // `ampc test`: a line that says nothing
 inline constexpr std::string_view kCastDevice = "AMPC2009";       // the CPU casts what a device was to (note)
 
 }  // namespace ampc::codes

@@ -21,6 +21,7 @@ constexpr Command kCommands[] = {
     {"explain", "Tell why something is what it is, or what a diagnostic means", explain_command},
     {"fmt", "Lay out rule files", fmt_command},
     {"help", "Tell the options of a command", help_command},
+    {"test", "Hold what rules decide against what is expected of them", test_command},
 };
 
 /// `ampc help`, `ampc help COMMAND`

@@ -1,0 +1,234 @@
+// `ampc test RULES --expect FILE`: what a team wants its rules to decide, held against models.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include "onnx/onnx_pb.h"
+
+#include "ampc/diag/model_codes.h"
+#include "ampc/driver/command.h"
+#include "ampc/driver/compilation.h"
+#include "ampc/driver/report.h"
+#include "ampc/emit/decisions_text.h"
+
+namespace ampc::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kForms =
+    "a line is `model PATH`, `[NODES] OPERATOR low|fp32|left`, or `casts|low|fp32|left <=|==|>= N`";
+constexpr std::size_t kShown = 3;  // nodes that a failed expectation names
+
+struct TestOptions : PlanOptions {
+  std::string rules, expect;
+  std::vector<std::string> models;
+  ReportOptions report;
+};
+
+/// One line of the file.
+struct Expectation {
+  Span span;
+  std::optional<lang::NamePattern> nodes;  // of nodes' names and scopes; nothing: any
+  std::string op;                          // `*`: any
+  std::string wanted;                      // low, fp32, left
+  std::string count;                       // casts, low, fp32, left; empty: about nodes
+  std::string comparator;
+  std::size_t number = 0;
+};
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  line = line.substr(0, line.find('#'));
+  for (;;) {
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) return words;
+    const std::size_t end = std::min(line.find_first_of(" \t\r", begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    line.remove_prefix(end);
+  }
+}
+
+std::string_view kind_of(const Decision& d) {
+  return d.choice == Choice::low ? "low" : d.choice == Choice::fp32 ? "fp32" : "left";
+}
+
+class Test {
+ public:
+  Test(const TestOptions& o, const Streams& s) : o_(o), s_(s) {}
+
+  int run() {
+    std::ifstream in(o_.expect, std::ios::binary);
+    if (!in) return wrong_usage("test", fmt::format("{} cannot be read", o_.expect), s_.err);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    models_ = o_.models;
+    {
+      SourceMap sources;
+      Diagnostics diagnostics;
+      read(sources.add(o_.expect, text), sources, diagnostics);
+      if (diagnostics.failed()) {
+        report(s_.err, diagnostics, sources, o_.report);
+        return kWrongInput;
+      }
+    }
+    if (models_.empty())
+      return wrong_usage("test", "no model: give one with --model, or a line `model PATH` in the file", s_.err);
+    int code = kOk;
+    for (const std::string& model : models_) code = std::max(code, hold(model, text));
+    return code;
+  }
+
+ private:
+  /// Fills `list_` and `models_`.
+  void read(FileId file, const SourceMap& sources, Diagnostics& diagnostics) {
+    const std::string_view text = sources.text(file);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::vector<std::string_view> words = words_of(text.substr(begin, end - begin));
+      if (!words.empty()) {
+        Expectation e;
+        const auto at = [&](std::string_view word) { return static_cast<std::uint32_t>(word.data() - text.data()); };
+        e.span = {file, at(words.front()), at(words.back()) + static_cast<std::uint32_t>(words.back().size())};
+        std::string why;
+        if (words.size() == 2 && words[0] == "model") {
+          models_.push_back((fs::path(o_.expect).parent_path() / words[1]).lexically_normal().string());
+        } else if (understand(words, e, why)) {
+          list_.push_back(std::move(e));
+        } else {
+          diagnostics.error(codes::kBadExpectation, why.empty() ? "this is no expectation" : why)
+              .at(e.span)
+              .fix(std::string(kForms));
+        }
+      }
+      begin = end + 1;
+    }
+  }
+
+  static bool understand(const std::vector<std::string_view>& words, Expectation& e, std::string& why) {
+    const auto is = [](std::string_view word, std::initializer_list<std::string_view> list) {
+      return std::find(list.begin(), list.end(), word) != list.end();
+    };
+    if (words.size() == 3 && is(words[0], {"casts", "low", "fp32", "left"}) && is(words[1], {"<=", "==", ">="})) {
+      e.count = words[0];
+      e.comparator = words[1];
+      const char* last = words[2].data() + words[2].size();
+      const auto read = std::from_chars(words[2].data(), last, e.number);
+      if (read.ec == std::errc() && read.ptr == last) return true;
+      why = fmt::format("'{}' is no number", words[2]);
+      return false;
+    }
+    if (words.size() < 2 || words.size() > 3 || !is(words.back(), {"low", "fp32", "left"})) return false;
+    e.wanted = words.back();
+    e.op = words[words.size() - 2];
+    if (words.size() == 2) return true;
+    e.nodes = lang::NamePattern::glob(words[0], &why);
+    return e.nodes.has_value();
+  }
+
+  int hold(const std::string& model, const std::string& text) {
+    Compilation c(o_, s_.err);
+    c.diagnostics.set_policy(policy_of(o_.report));
+    int code = c.read(o_.rules, model);
+    if (code == kOk) code = c.decide();
+    if (code != kOk) {
+      report(s_.err, c.diagnostics, c.sources, o_.report);
+      return code;
+    }
+    Diagnostics failures;
+    const FileId file = c.sources.add(o_.expect, text);
+    for (const Expectation& e : list_) {
+      Span span = e.span;
+      span.file = file;
+      e.count.empty() ? nodes(c, e, span, failures) : counts(c, e, span, failures);
+    }
+    report(s_.err, failures, c.sources, o_.report);
+    if (o_.report.form == Form::text) {
+      s_.out << fmt::format("{}: {} of {} expectations hold\n", model, list_.size() - failures.errors(), list_.size());
+    }
+    return failures.failed() ? kWrongInput : kOk;
+  }
+
+  static void nodes(const Compilation& c, const Expectation& e, const Span& span, Diagnostics& failures) {
+    const Model& m = *c.model;
+    std::size_t found = 0;
+    std::vector<NodeId> others;
+    for (NodeId n = 0; n < m.nodes.size(); ++n) {
+      const Op& op = m.op_of(n);
+      const std::string full = op.domain.empty() ? std::string(op.name) : fmt::format("{}::{}", op.domain, op.name);
+      if (e.op != "*" && e.op != full) continue;
+      if (e.nodes && !e.nodes->matches(m.nodes[n].proto->name()) && !e.nodes->matches(RuleIndex::path_of(m, n)))
+        continue;
+      ++found;
+      if (kind_of(c.plan.nodes[n]) != e.wanted) others.push_back(n);
+    }
+    if (found == 0) {
+      failures.error(codes::kExpectation, "no node is meant").at(span, "matches nothing in the model").in(m.path);
+      return;
+    }
+    if (others.empty()) return;
+    auto& d = failures
+                  .error(codes::kExpectation, fmt::format("{} of {} {} not {}", others.size(), found,
+                                                          found == 1 ? "node is" : "nodes are", e.wanted))
+                  .at(span)
+                  .in(m.path);
+    for (std::size_t i = 0; i < std::min(kShown, others.size()); ++i) {
+      const Decision& decision = c.plan.nodes[others[i]];
+      const std::string text =
+          fmt::format("{} is {}: {}", m.describe(others[i]), emit::choice_text(decision), reason_text(decision.reason));
+      decision.rule.valid() ? d.also(decision.rule, text) : d.note(text);
+    }
+    if (others.size() > kShown) d.note(fmt::format("and {} more", others.size() - kShown));
+  }
+
+  static void counts(const Compilation& c, const Expectation& e, const Span& span, Diagnostics& failures) {
+    const std::size_t is = e.count == "casts"  ? c.plan.added_casts
+                           : e.count == "low"  ? c.plan.low_nodes
+                           : e.count == "fp32" ? c.plan.fp32_nodes
+                                               : c.plan.left_nodes;
+    const bool holds = e.comparator == "<=" ? is <= e.number : e.comparator == ">=" ? is >= e.number : is == e.number;
+    if (!holds) {
+      failures.error(codes::kExpectation, fmt::format("there are {}", is))
+          .at(span, e.count == "casts" ? "casts that are added" : "nodes")
+          .in(c.model->path);
+    }
+  }
+
+  const TestOptions& o_;
+  const Streams& s_;
+  std::vector<std::string> models_;
+  std::vector<Expectation> list_;
+};
+
+}  // namespace
+
+int test_command(const Arguments& args, const Streams& streams) {
+  TestOptions o;
+  CLI::App app("Holds what rules decide against what a team expects of them.", "ampc test");
+  app.add_option("RULES", o.rules, "Rule file")->required();
+  app.add_option("--expect", o.expect, "File of expectations, a line each")->required()->type_name("FILE");
+  app.add_option("--model", o.models, "ONNX model, beside those that the file names; may be repeated")
+      ->type_name("MODEL")
+      ->allow_extra_args(false);
+  add_plan_options(app, o);
+  add_report_options(app, o.report);
+  app.footer(
+      "Lines of FILE, with comments from # on:\n"
+      "  model encoder.onnx          a model, beside FILE\n"
+      "  /encoder/** MatMul low      every MatMul whose name or scope is like this; * for any operator\n"
+      "  Softmax fp32                low, fp32 or left (untouched)\n"
+      "  casts <= 12                 casts that are added; low, fp32 and left count nodes; <=, == or >=\n"
+      "Ends with 1 where one does not hold, or means no node.");
+  if (const auto over = parse(app, args, streams.out, streams.err)) return *over;
+  return Test(o, streams).run();
+}
+
+}  // namespace ampc::driver
