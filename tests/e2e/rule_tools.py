@@ -152,6 +152,27 @@ class Expect(Tools):
         self.assertIn("--model", done.stderr)
 
 
+class TeamRules(unittest.TestCase):
+    """examples/team-rules does what its README says."""
+
+    def test_layout_check_and_expectations(self):
+        files = sorted((REPOSITORY / "examples" / "team-rules").glob("*.amp"))
+        self.assertEqual([f.stem for f in files], ["company", "speech", "vision"])
+        self.assertEqual(ampc("fmt", "--check", *files).returncode, 0)
+        done = ampc("check", "-Werror", *files)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for file in files:
+            done = ampc("test", file, "--expect", file.with_suffix(".expect"))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertRegex(done.stdout, r": (\d+) of \1 expectations hold\n$")
+
+    def test_a_team_differs_from_the_company(self):
+        folder = REPOSITORY / "examples" / "team-rules"
+        done = ampc("test", folder / "company.amp", "--expect", folder / "vision.expect")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("1 of 1 node is not fp32", done.stderr)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ampc", required=True)
