@@ -84,9 +84,9 @@ class Contender:
         self.peak = max(self.peak, result["peak_kib"] * 1024 / 1e6)
         if sample:
             self.anonymous = result["anonymous_kib"] * 1024 / 1e6
-        if not sample or result["wall"] > SLOW:
-            self.runs.append((result["wall"], result["user"] + result["system"]))
         self.slow = result["wall"] > SLOW
+        if not sample or self.slow:
+            self.runs.append((result["wall"], result["user"] + result["system"]))
 
     @property
     def wall(self):
@@ -111,7 +111,7 @@ def contenders(name, model, out, args):
     if not data.exists():
         yield Contender("protobuf: parse, cast, write", "floor", [tools / "protobuf_floor", model, out, "cast"])
     if not args.quick:
-        yield Contender("Python: load, save", "floor", [python, HERE / "peer.py", "nothing", model, out])
+        yield Contender("Python: load, save", "python", [python, HERE / "peer.py", "nothing", model, out])
     for peer in ("onnxconverter", "onnxruntime"):
         for bare in ["--bare"] if args.quick else ["--bare", None]:
             command = [python, HERE / "peer.py", peer, model, out, *([bare] if bare else [])]
@@ -122,13 +122,14 @@ def contenders(name, model, out, args):
 def measure(name, args, folder):
     model, out = make(name, folder), folder / "out.onnx"
     data = Path(f"{model}.data")
-    entries = [c for c in contenders(name, model, out, args) if args.peers or c.kind != "peer"]
+    entries = [c for c in contenders(name, model, out, args) if args.peers or c.kind not in ("peer", "python")]
     for path in (model, data):
         if path.exists():  # into the page cache
             subprocess.run(["cat", str(path)], stdout=subprocess.DEVNULL, check=True)
     for turn in range(args.runs + 1):
         for c in entries:
-            if c.failure is None and not (turn and c.slow):
+            few = args.peer_runs if c.kind in ("peer", "python") else args.runs
+            if c.failure is None and not (turn and c.slow) and turn <= few:
                 tell(f"{name}: turn {turn} of {args.runs}, {c.name}")
                 c.run(args.tools / "measured", out, sample=turn == 0)
     tell("")
@@ -209,6 +210,7 @@ def main():
     parser.add_argument("--rules", type=Path, default=RULES)
     parser.add_argument("--models", default=",".join([*TRANSFORMERS, *CHAINS]), help="default: %(default)s")
     parser.add_argument("--runs", type=int, default=5, help="timed runs, medians of which are told")
+    parser.add_argument("--peer-runs", type=int, help="those of peers, which take their time; default: as many")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="the N of -jN")
     parser.add_argument("--no-peers", dest="peers", action="store_false")
     parser.add_argument("--quick", action="store_true", help="the small model alone, with what holds on a busy machine too: exit 1 where it doesn't")
@@ -217,6 +219,7 @@ def main():
     parser.add_argument("--keep", action="store_true", help="remove no model")
     parser.add_argument("--json", type=Path, help="the figures, all of them")
     args = parser.parse_args()
+    args.peer_runs = args.runs if args.peer_runs is None else args.peer_runs
     if args.quick:
         args.models, args.check = "small", True
     with tempfile.TemporaryDirectory() as scratch:
