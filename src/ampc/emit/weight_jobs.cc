@@ -1,6 +1,9 @@
 #include "ampc/emit/weight_jobs.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 
@@ -13,6 +16,7 @@ WeightJobs::WeightJobs(const Model& m) {
   for (const MappedFile& f : m.storage->external) files.push_back(&f);
   std::sort(files.begin(), files.end(),
             [](const auto* a, const auto* b) { return a->bytes().data() < b->bytes().data(); });
+  for (const auto* f : files) mapped_.push_back(f->bytes());
   for (const wire::Bytes b : m.payloads) {
     WeightJob job{b, false, {}};
     const auto after = std::upper_bound(files.begin(), files.end(), b.data(),
@@ -55,13 +59,29 @@ void WeightJob::run(std::uint64_t begin, std::span<std::byte> out, weights::Cast
 
 void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out,
                      weights::Caster& caster) const {
-  if (stats_.empty()) {
-    at(index).run(begin, out, caster);
-    return;
-  }
+  const WeightJob& job = jobs_.at(index);
   weights::Stats stats;
-  at(index).run(begin, out, caster, &stats);
+  job.run(begin, out, caster, stats_.empty() ? nullptr : &stats);
   if (stats.count != 0) note(index, stats);
+  if (job.cast && job.ready.empty() && job.size() != 0) {
+    const auto scaled = [&](std::uint64_t at) { return at * (job.source.size() / job.size()); };
+    let_go(job.source.subspan(scaled(begin), scaled(out.size())));
+  }
+}
+
+/// A page that has been read is not read again, and the process need not be as large as its input.
+void WeightJobs::let_go(wire::Bytes source) const {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kWorthACall = std::size_t{64} << 10;
+  const auto inside = [&](wire::Bytes file) {
+    return source.data() >= file.data() && source.data() + source.size() <= file.data() + file.size();
+  };
+  if (std::none_of(mapped_.begin(), mapped_.end(), inside)) return;  // pages of ours would come back empty
+  const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(source.data()) % kPage) % kPage;
+  if (source.size() < before + kWorthACall) return;
+  const std::size_t size = (source.size() - before) / kPage * kPage;
+  // Advice, which may go unheard.
+  (void)madvise(const_cast<std::byte*>(source.data()) + before, size, MADV_DONTNEED);
 }
 
 void WeightJobs::note(std::uint64_t index, const weights::Stats& stats) const {

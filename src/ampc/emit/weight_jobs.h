@@ -59,7 +59,10 @@ class WeightJobs {
              weights::Caster& caster) const;
 
  private:
+  void let_go(wire::Bytes source) const;
+
   std::vector<WeightJob> jobs_;
+  std::vector<wire::Bytes> mapped_;            // the input's files
   mutable std::mutex mutex_;                   // guards the statistics
   mutable std::vector<weights::Stats> stats_;  // by job; empty where none are kept
 };
