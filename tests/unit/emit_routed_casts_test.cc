@@ -49,9 +49,10 @@ class RoutedCastsTest : public testing::Test {
     for (const int count : {1'500'000, 40'000, 33'333, 2'000'001, 300, 1'048'576}) {
       onnx::TensorProto& t = *graph.add_initializer();
       t.set_name("w" + std::to_string(graph.initializer_size()));
-      t.set_data_type(onnx::TensorProto::FLOAT);
+      const bool wide = count == 1'048'576;
+      t.set_data_type(wide ? onnx::TensorProto::DOUBLE : onnx::TensorProto::FLOAT);
       t.add_dims(count);
-      std::string raw(static_cast<std::size_t>(count) * 4, '\0');
+      std::string raw(static_cast<std::size_t>(count) * (wide ? 8 : 4), '\0');
       std::uint32_t state = static_cast<std::uint32_t>(count);
       for (char& c : raw) {
         state = state * 1664525U + 1013904223U;
@@ -74,7 +75,8 @@ class RoutedCastsTest : public testing::Test {
       if (++index == 3) continue;  // one that stays as it is
       const bool back = index == 2;
       const ElemType low = index % 2 == 0 ? ElemType::float16 : ElemType::bfloat16;
-      const WeightJob job{tensors::bytes_of(*model, t), true, {ElemType::float32, low, index == 4}, back};
+      const auto type = static_cast<ElemType>(t.data_type());
+      const WeightJob job{tensors::bytes_of(*model, t), true, {type, low, index == 4}, back};
       t.set_data_type(static_cast<int>(back ? ElemType::float32 : low));
       t.set_raw_data(wire::marker(jobs.add(job)));
     }

@@ -12,6 +12,7 @@
 #include "ampc/weights/cast_router.h"
 #include "ampc/weights/device_pipeline.h"
 #include "fake_device.h"
+#include "memory_work.h"
 #include "weights_samples.h"
 
 namespace ampc::weights {
@@ -19,6 +20,9 @@ namespace {
 
 using test::Call;
 using test::FakeDevice;
+using test::fill;
+using test::MemoryWork;
+using test::same;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -26,89 +30,6 @@ using testing::IsEmpty;
 constexpr std::size_t kSmallLane = std::size_t{1} << 16;  // many batches of few bytes
 
 using Devices = std::vector<std::unique_ptr<Device>>;
-
-const std::vector<Conversion> kAllConversions{test::conversion<Fp32, Fp16>(), test::conversion<Fp32, Fp16>(true),
-                                              test::conversion<Fp32, Bf16>(), test::conversion<Fp32, Bf16>(true),
-                                              test::conversion<Fp64, Fp16>(), test::conversion<Fp64, Bf16>(true),
-                                              test::conversion<Fp16, Fp32>(), test::conversion<Bf16, Fp32>()};
-
-/// Weights in memory, and where their casts go: to each its place in `results`.
-class Memory final : public CastWork {
- public:
-  void add(const Conversion& conversion, std::size_t count) {
-    DeviceTask task{tasks.size(), conversion, count};
-    std::vector<std::byte> bytes(task.source_bytes());
-    std::uint64_t state = 0x9e3779b97f4a7c15ULL * (tasks.size() + 1);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-      bytes[i] = static_cast<std::byte>(state >> 56);
-    }
-    sources.push_back(std::move(bytes));
-    results.emplace_back(task.target_bytes());
-    stored.push_back(0);
-    tasks.push_back(task);
-  }
-
-  void load(std::size_t id, std::span<std::byte> source) override {
-    ASSERT_EQ(source.size(), sources[id].size());
-    std::memcpy(source.data(), sources[id].data(), source.size());
-  }
-  void store(std::size_t id, std::span<const std::byte> result) override {
-    if (static_cast<int>(id) == broken_store) throw std::runtime_error("disk full");
-    ASSERT_EQ(result.size(), results[id].size());
-    std::memcpy(results[id].data(), result.data(), result.size());
-    ++stored[id];
-    ++on_device;
-  }
-  void on_cpu(std::size_t id) override {
-    cpu_caster().cast(tasks[id].conversion, sources[id].data(), results[id].data(), tasks[id].count);
-    ++stored[id];
-  }
-
-  /// Every task is done once, and as the reference does it.
-  void check() const {
-    Caster& scalar = *cpu_kernel("scalar");
-    for (const DeviceTask& t : tasks) {
-      std::vector<std::byte> want(t.target_bytes());
-      scalar.cast(t.conversion, sources[t.id].data(), want.data(), t.count);
-      EXPECT_EQ(results[t.id], want) << "task " << t.id;
-      EXPECT_EQ(stored[t.id], 1) << "task " << t.id;
-    }
-  }
-  /// Statistics of the tasks that are not in `left`.
-  Stats stats_without(std::span<const DeviceTask> left) const {
-    std::set<std::size_t> skip;
-    for (const DeviceTask& t : left) skip.insert(t.id);
-    Stats stats;
-    for (const DeviceTask& t : tasks) {
-      if (skip.contains(t.id) || t.conversion.to == ElemType::float32) continue;
-      stats.merge(cpu_kernel("scalar")->measure(t.conversion, sources[t.id].data(), t.count));
-    }
-    return stats;
-  }
-
-  std::vector<DeviceTask> tasks;
-  std::vector<std::vector<std::byte>> sources, results;
-  std::vector<int> stored;
-  std::atomic<int> on_device{0};
-  int broken_store = -1;
-};
-
-/// Tasks of every conversion, of sizes that share lanes, fill them and nearly fill them.
-void fill(Memory& memory) {
-  for (const Conversion& c : kAllConversions) {
-    const std::size_t widest = std::max(byte_size(c.from), byte_size(c.to));
-    for (const std::size_t count : {std::size_t{1}, std::size_t{1001}, std::size_t{1024}, std::size_t{1} << 11,
-                                    kSmallLane / widest, kSmallLane / widest - 3}) {
-      memory.add(c, count);
-    }
-  }
-}
-
-bool same(const Stats& a, const Stats& b) {
-  return a.absmax == b.absmax && a.count == b.count && a.nonfinite == b.nonfinite && a.overflow == b.overflow &&
-         a.underflow == b.underflow && a.subnormal == b.subnormal;
-}
 
 Devices fakes(int n) {
   Devices devices;
@@ -120,8 +41,8 @@ FakeDevice& fake(const Devices& devices, std::size_t i = 0) { return static_cast
 
 TEST(WeightsPipeline, CastsAndCountsAsTheCpuDoes) {
   for (const int n : {1, 3}) {
-    Memory memory;
-    fill(memory);
+    MemoryWork memory;
+    fill(memory, kSmallLane);
     const Devices devices = fakes(n);
     DevicePipeline pipeline(devices, kSmallLane);
     const auto result = pipeline.run(memory.tasks, memory);
@@ -133,7 +54,7 @@ TEST(WeightsPipeline, CastsAndCountsAsTheCpuDoes) {
 }
 
 TEST(WeightsPipeline, LeavesWhatNoLaneHolds) {
-  Memory memory;
+  MemoryWork memory;
   for (const std::size_t bytes : {kSmallLane, kSmallLane + 4, std::size_t{8}, std::size_t{0}, kSmallLane - 4}) {
     memory.add(test::conversion<Fp32, Fp16>(), bytes / 4);
     memory.add(test::conversion<Fp16, Fp32>(), bytes / 4);
@@ -149,7 +70,7 @@ TEST(WeightsPipeline, LeavesWhatNoLaneHolds) {
 
 /// One thread keeps three lanes busy: while it waits for one, two others have all of their work queued.
 TEST(WeightsPipeline, KeepsThreeLanesBusyFromOneThread) {
-  Memory memory;
+  MemoryWork memory;
   for (int i = 0; i < 12; ++i) memory.add(test::conversion<Fp32, Fp16>(), kSmallLane / 4);
   const Devices devices = fakes(1);
   DevicePipeline pipeline(devices, kSmallLane);
@@ -170,7 +91,7 @@ TEST(WeightsPipeline, KeepsThreeLanesBusyFromOneThread) {
 }
 
 TEST(WeightsPipeline, DeviceMemoryIsBoundedAndUsedAgain) {
-  Memory memory;
+  MemoryWork memory;
   for (int i = 0; i < 60; ++i) memory.add(test::conversion<Fp32, Bf16>(), kSmallLane / 4);
   const Devices devices = fakes(1);
   {
@@ -189,8 +110,8 @@ TEST(WeightsPipeline, AnyFaultAtAnyCallLeavesTheRestToTheCpu) {
   for (const Call call : {Call::open, Call::upload, Call::cast, Call::download, Call::wait}) {
     for (const int n : {1, 2, 3, 7, 20}) {
       for (const bool for_good : {true, false}) {
-        Memory memory;
-        fill(memory);
+        MemoryWork memory;
+        fill(memory, kSmallLane);
         Devices devices = fakes(1);
         FakeDevice& device = fake(devices);
         device.fail(call, n, for_good);
@@ -210,8 +131,8 @@ TEST(WeightsPipeline, AnyFaultAtAnyCallLeavesTheRestToTheCpu) {
 }
 
 TEST(WeightsPipeline, StatisticsAreOfWhatTheDeviceDid) {
-  Memory memory;
-  fill(memory);
+  MemoryWork memory;
+  fill(memory, kSmallLane);
   Devices devices = fakes(1);
   fake(devices).fail(Call::wait, 4);
   DevicePipeline pipeline(devices, kSmallLane);
@@ -224,7 +145,7 @@ TEST(WeightsPipeline, StatisticsAreOfWhatTheDeviceDid) {
 }
 
 TEST(WeightsPipeline, OneOfTwoDevicesMayFail) {
-  Memory memory;
+  MemoryWork memory;
   for (int i = 0; i < 40; ++i) memory.add(test::conversion<Fp32, Fp16>(), 5000);
   Devices devices = fakes(2);
   fake(devices, 0).title = "first";
@@ -241,8 +162,8 @@ TEST(WeightsPipeline, OneOfTwoDevicesMayFail) {
 }
 
 TEST(WeightsPipeline, AWriteThatFailsEndsTheRun) {
-  Memory memory;
-  fill(memory);
+  MemoryWork memory;
+  fill(memory, kSmallLane);
   memory.broken_store = 5;
   const Devices devices = fakes(1);
   DevicePipeline pipeline(devices, kSmallLane);

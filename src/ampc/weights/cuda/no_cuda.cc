@@ -1,4 +1,4 @@
-// Stands in for cuda_device.cu in a build without CUDA.
+// Stands in for cuda_device.cc in a build without CUDA.
 #include "ampc/weights/device.h"
 
 namespace ampc::weights {
