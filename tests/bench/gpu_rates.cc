@@ -37,6 +37,7 @@ using ampc::weights::DeviceError;
 using ampc::weights::DevicePipeline;
 using ampc::weights::DeviceTask;
 using ampc::weights::DeviceWork;
+using ampc::weights::Stats;
 
 constexpr Conversion kFp16{ElemType::float32, ElemType::float16, false};
 constexpr std::size_t kMemory = std::size_t{2} << 30;
@@ -79,7 +80,7 @@ class MemoryToMemory final : public DeviceWork {
   void load(std::size_t id, std::span<std::byte> into) override {
     std::memcpy(into.data(), source_.data() + id * kPart * 4, into.size());
   }
-  void store(std::size_t id, std::span<const std::byte> result) override {
+  void store(std::size_t id, std::span<const std::byte> result, const Stats& /*stats*/) override {
     std::memcpy(target_.data() + id * kPart * 2, result.data(), result.size());
   }
 
@@ -91,7 +92,7 @@ class MemoryToMemory final : public DeviceWork {
 void copies(Device& device) {
   const auto lane = device.open(kLane, kLane);
   const auto other = device.open(kLane, kLane);
-  const int repeats = 16;
+  const int repeats = 16;  // no more than a lane counts casts of
   const double bytes = static_cast<double>(kLane) * repeats;
   const auto all = [&](auto&& queue) {
     return rate(bytes, [&] {

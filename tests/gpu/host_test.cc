@@ -116,9 +116,9 @@ TEST(CudaHost, EveryCallIsForItsOwnDevice) {
     for (const auto& lane : lanes) lane->upload(64);
     for (const auto& lane : lanes) lane->cast(test::conversion<Fp32, Fp16>(), 0, 0, 16);
     for (const auto& lane : lanes) lane->download(32);
-    for (const auto& lane : lanes) EXPECT_EQ(lane->wait().count, 16U);
+    for (const auto& lane : lanes) EXPECT_EQ(lane->wait().at(0).count, 16U);
     for (const auto& lane : lanes) lane->download(32);
-    for (const auto& lane : lanes) EXPECT_EQ(lane->wait().count, 0U);
+    for (const auto& lane : lanes) EXPECT_THAT(lane->wait(), IsEmpty());
     for (const auto& lane : lanes) lane->upload(64);  // under way when the lane goes
   }
   EXPECT_EQ(fake_cuda::misuse(), "");
@@ -128,7 +128,7 @@ TEST(CudaHost, EveryCallIsForItsOwnDevice) {
 TEST(CudaHost, TooLittleMemory) {
   for (const std::size_t lanes : {0U, 1U, 2U}) {
     MemoryWork memory;
-    const std::size_t for_a_lane = 2 * (kSmallLane + 16) + 64;
+    const std::size_t for_a_lane = 2 * (kSmallLane + 16) + 4096;
     EXPECT_THAT(cast_all({.memory = lanes * for_a_lane + 100}, memory),
                 ElementsAre("played 0: allocating device memory: out of memory"));
   }
@@ -138,7 +138,7 @@ TEST(CudaHost, MemoryOfADeviceIsBounded) {
   MemoryWork memory;
   EXPECT_THAT(cast_all({}, memory), IsEmpty());
   EXPECT_LE(fake_cuda::most_on_a_device(),
-            DevicePipeline::kWorkers * DevicePipeline::kLanes * (2 * (kSmallLane + 16) + 64));
+            DevicePipeline::kWorkers * DevicePipeline::kLanes * (2 * (kSmallLane + 16) + 4096));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "ampc/weights/device.h"
 #include "ampc/weights/device_pipeline.h"
 #include "fake_device.h"
+#include "memory_work.h"
 #include "weights_samples.h"
 
 namespace ampc::weights {
@@ -102,7 +103,7 @@ class Generated final : public DeviceWork {
       std::memcpy(source.data() + i * sizeof bits, &bits, sizeof bits);
     }
   }
-  void store(std::size_t id, std::span<const std::byte> result) override {
+  void store(std::size_t id, std::span<const std::byte> result, const Stats& /*stats*/) override {
     std::vector<std::byte> source(tasks_[id].source_bytes());
     load(id, source);
     std::vector<std::byte> want(result.size());
@@ -199,12 +200,14 @@ TEST_F(Gpu, AnyPlaceAndAnyLength) {
         lane->cast(conversion, 0, 0, kRoom);
         lane->cast(conversion, 512 + from, 64 + to, count);
         lane->download(background.size());
-        const Stats stats = lane->wait();
+        const std::vector<Stats> stats = lane->wait();
         std::vector<std::byte> want = background;
         cpu_caster().cast(conversion, source.data() + 512 + from, want.data() + 64 + to, count);
         ASSERT_EQ(std::memcmp(want.data(), lane->target().data(), want.size()), 0)
             << count << " elements from " << from << " to " << to;
-        ASSERT_EQ(stats.count, kRoom + count);
+        ASSERT_EQ(stats.size(), 2U);
+        ASSERT_TRUE(test::same(stats[0], cpu_caster().measure(conversion, source.data(), kRoom)));
+        ASSERT_TRUE(test::same(stats[1], cpu_caster().measure(conversion, source.data() + 512 + from, count)));
       }
     }
   }

@@ -19,6 +19,7 @@
 #include "ampc/emit/weight_jobs.h"
 #include "ampc/model/tensors.h"
 #include "fake_device.h"
+#include "memory_work.h"
 
 namespace ampc::emit {
 namespace {
@@ -80,6 +81,7 @@ class RoutedCastsTest : public testing::Test {
       t.set_data_type(static_cast<int>(back ? ElemType::float32 : low));
       t.set_raw_data(wire::marker(jobs.add(job)));
     }
+    jobs.keep_stats();
     std::atomic<std::uint64_t> done{0};
     const auto progress = [&](std::uint64_t bytes) { done += bytes; };
     std::string result;
@@ -97,6 +99,14 @@ class RoutedCastsTest : public testing::Test {
     write_image(image, jobs, file, router, progress);
     file.commit();
     EXPECT_EQ(done, expected + image.layout.size);
+    // What was found in the sources is known of all that went where the router said.
+    for (std::uint64_t i = 0; i < jobs.size(); ++i) {
+      const WeightJob& job = jobs.at(i);
+      if (!job.cast || job.back || job.size() < 65536) continue;
+      const std::size_t count = job.source.size() / byte_size(job.conversion.from);
+      EXPECT_TRUE(
+          weights::test::same(jobs.stats(i), weights::cpu_caster().measure(job.conversion, job.source.data(), count)));
+    }
     return result + content(folder_ / "out.onnx");
   }
 

@@ -76,19 +76,21 @@ class FakeDevice final : public Device {
     }
     void cast(const Conversion& conversion, std::size_t source_at, std::size_t target_at, std::size_t count) override {
       device_.note(Call::cast, number_);
-      queue_.push_back([=, this] { stats_.merge(run(conversion, source_at, target_at, count)); });
+      queue_.push_back([=, this] { stats_.push_back(run(conversion, source_at, target_at, count)); });
     }
     void download(std::size_t bytes) override {
       device_.note(Call::download, number_);
       queue_.push_back([=, this] { std::memcpy(host_target_.data(), target_.data(), bytes); });
     }
-    Stats wait() override {
+    std::vector<Stats> wait() override {
       device_.note(Call::wait, number_);
       if (device_.works) {
         for (const auto& step : queue_) step();
+      } else {
+        stats_.resize(queue_.size());
       }
       queue_.clear();
-      return std::exchange(stats_, Stats{});
+      return std::exchange(stats_, {});
     }
 
    private:
@@ -132,7 +134,7 @@ class FakeDevice final : public Device {
     std::size_t number_;
     std::vector<std::byte> host_source_, host_target_, source_, target_;
     std::vector<std::function<void()>> queue_;
-    Stats stats_;
+    std::vector<Stats> stats_;
   };
 
   void note(Call call, std::size_t lane) {

@@ -42,9 +42,13 @@ class MemoryWork final : public CastWork {
     ASSERT_EQ(source.size(), sources[id].size());
     std::memcpy(source.data(), sources[id].data(), source.size());
   }
-  void store(std::size_t id, std::span<const std::byte> result) override {
+  void store(std::size_t id, std::span<const std::byte> result, const Stats& stats) override {
     if (static_cast<int>(id) == broken_store) throw std::runtime_error("disk full");
     ASSERT_EQ(result.size(), results[id].size());
+    const DeviceTask& t = tasks[id];
+    const bool narrows = t.conversion.to != ElemType::float32;
+    const Stats want = narrows ? cpu_kernel("scalar")->measure(t.conversion, sources[id].data(), t.count) : Stats{};
+    EXPECT_TRUE(same(stats, want)) << "task " << id;
     std::memcpy(results[id].data(), result.data(), result.size());
     ++stored[id];
     ++on_device;

@@ -183,7 +183,9 @@ class Timed final : public CastWork {
     }
   }
   void load(std::size_t, std::span<std::byte>) override {}
-  void store(std::size_t id, std::span<const std::byte>) override { spend(id, device_rate_, device_bytes); }
+  void store(std::size_t id, std::span<const std::byte>, const Stats&) override {
+    spend(id, device_rate_, device_bytes);
+  }
   void on_cpu(std::size_t id) override { spend(id, cpu_rate_, cpu_bytes); }
   double now() {
     const std::scoped_lock lock(mutex_);

@@ -55,7 +55,8 @@ void RoutedCasts::load(std::size_t id, std::span<std::byte> source) {
   std::memcpy(source.data(), j.source.data() + part.source, source.size());
 }
 
-void RoutedCasts::store(std::size_t id, std::span<const std::byte> result) {
+void RoutedCasts::store(std::size_t id, std::span<const std::byte> result, const weights::Stats& stats) {
+  jobs_.note(parts_[id].job, stats);
   file_.write_at(parts_[id].offset, result);
   if (progress_) progress_(result.size());
 }

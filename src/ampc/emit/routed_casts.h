@@ -32,7 +32,7 @@ class RoutedCasts final : weights::CastWork {
   };
 
   void load(std::size_t id, std::span<std::byte> source) override;
-  void store(std::size_t id, std::span<const std::byte> result) override;
+  void store(std::size_t id, std::span<const std::byte> result, const weights::Stats& stats) override;
   void on_cpu(std::size_t id) override;
 
   const WeightJobs& jobs_;

@@ -23,6 +23,7 @@ class DeviceError : public std::runtime_error {
 /// still running. One thread at a time.
 class Lane {
  public:
+  static constexpr std::size_t kMostCasts = 64;
   virtual ~Lane() = default;
   /// Host memory that `upload` reads and `download` writes; not to be touched between that call and the next `wait`.
   virtual std::span<std::byte> source() = 0;
@@ -33,10 +34,11 @@ class Lane {
   virtual void download(std::size_t bytes) = 0;
   /// Queues a cast of `count` elements, fewer than 2^32, that begin at byte `source_at` of what was uploaded; the
   /// results begin at byte `target_at`. Bit for bit what a Caster does. Neither place needs alignment.
+  /// At most kMostCasts between two waits.
   virtual void cast(const Conversion& conversion, std::size_t source_at, std::size_t target_at, std::size_t count) = 0;
-  /// Until all that was queued has been done. Gives what the casts since the last `wait` saw, as Caster::measure
-  /// counts, absmax being the largest of all; nothing of casts to fp32, which lose nothing.
-  virtual Stats wait() = 0;
+  /// Until all that was queued has been done. Gives what each cast since the last `wait` saw, in their order, as
+  /// Caster::measure counts; zeroes for casts to fp32, which lose nothing.
+  virtual std::vector<Stats> wait() = 0;
 };
 
 class Device {

@@ -38,7 +38,8 @@ std::vector<Batch> batches_of(std::span<const DeviceTask> tasks, std::size_t lan
     }
     const std::size_t from = apart(tasks[i].source_bytes());
     const std::size_t to = apart(tasks[i].target_bytes());
-    if (!open || source + from > lane_bytes || target + to > lane_bytes) {
+    const bool full = open && i - batches.back().first == Lane::kMostCasts;
+    if (!open || full || source + from > lane_bytes || target + to > lane_bytes) {
       batches.push_back({i, i});
       source = target = 0;
       open = true;
@@ -136,17 +137,17 @@ void DevicePipeline::serve(Seat& seat, Run& run) {
     if (under_way[l] == nullptr) return;
     const Batch& batch = *std::exchange(under_way[l], nullptr);
     Lane& lane = *seat.lanes[l];
-    const Stats stats = lane.wait();
+    const std::vector<Stats> stats = lane.wait();
     std::size_t target = 0;
     for (std::size_t i = batch.first; i < batch.last; ++i) {
       const DeviceTask& task = run.tasks[i];
-      run.work.store(task.id, lane.target().subspan(target, task.target_bytes()));
+      run.work.store(task.id, lane.target().subspan(target, task.target_bytes()), stats[i - batch.first]);
       target += apart(task.target_bytes());
     }
     // Nothing that may fail comes after: a batch is done as a whole, or done again as a whole.
     for (std::size_t i = batch.first; i < batch.last; ++i) run.done[i] = 1;
     const std::scoped_lock lock(run.mutex);
-    run.stats.merge(stats);
+    for (const Stats& s : stats) run.stats.merge(s);
   };
   try {
     std::size_t turn = 0;  // the lane that was started longest ago

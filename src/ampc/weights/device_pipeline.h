@@ -30,7 +30,8 @@ class DeviceWork {
  public:
   virtual ~DeviceWork() = default;
   virtual void load(std::size_t id, std::span<std::byte> source) = 0;
-  virtual void store(std::size_t id, std::span<const std::byte> result) = 0;
+  /// `stats` is what Caster::measure would give of the source; zeroes for a cast to fp32.
+  virtual void store(std::size_t id, std::span<const std::byte> result, const Stats& stats) = 0;
 };
 
 /// Works of one pipeline share its lanes, which are opened as they are first needed: on every device up to kWorkers

@@ -23,6 +23,24 @@ void check(cudaError_t code, const std::string& what) {
 /// The current device is the thread's, so that every call sets it.
 void use(int device) { check(cudaSetDevice(device), "choosing a device"); }
 
+constexpr std::size_t kCountersBytes = Lane::kMostCasts * sizeof(Counters);
+
+Stats stats_of(const Counters& counters, std::size_t count) {
+  const auto bits32 = static_cast<std::uint32_t>(counters.largest32);
+  float largest32 = 0;
+  double largest64 = 0;
+  std::memcpy(&largest32, &bits32, sizeof largest32);
+  std::memcpy(&largest64, &counters.largest64, sizeof largest64);
+  Stats stats;
+  stats.absmax = std::max(static_cast<double>(largest32), largest64);
+  stats.count = count;
+  stats.nonfinite = counters.nonfinite;
+  stats.overflow = counters.overflow;
+  stats.underflow = counters.underflow;
+  stats.subnormal = counters.subnormal;
+  return stats;
+}
+
 class CudaLane final : public Lane {
  public:
   CudaLane(int device, unsigned most_blocks, std::size_t source_bytes, std::size_t target_bytes)
@@ -32,10 +50,10 @@ class CudaLane final : public Lane {
       check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
       pinned(host_source_, source_bytes);
       pinned(host_target_, target_bytes);
-      pinned(host_counters_, sizeof(Counters));
+      pinned(host_counters_, kCountersBytes);
       on_device(source_, source_bytes);
       on_device(target_, target_bytes);
-      on_device(counters_, sizeof(Counters));
+      on_device(counters_, kCountersBytes);
     } catch (...) {
       release();
       throw;
@@ -54,18 +72,14 @@ class CudaLane final : public Lane {
   }
 
   void cast(const Conversion& conversion, std::size_t source_at, std::size_t target_at, std::size_t count) override {
-    if (count == 0) return;
     use(device_);
-    const bool counts = conversion.to != ElemType::float32;
-    if (counts && !std::exchange(counting_, true)) {
-      check(cudaMemsetAsync(counters_, 0, sizeof(Counters), stream_), "clearing the counters");
-    }
+    if (casts_.size() == kMostCasts) throw DeviceError("more casts in one go than a lane counts");
+    if (casts_.empty()) check(cudaMemsetAsync(counters_, 0, kCountersBytes, stream_), "clearing the counters");
     check(cuda::launch(conversion, static_cast<const std::byte*>(source_) + source_at,
-                       static_cast<std::byte*>(target_) + target_at, count, static_cast<Counters*>(counters_),
-                       most_blocks_, stream_),
+                       static_cast<std::byte*>(target_) + target_at, count,
+                       static_cast<Counters*>(counters_) + casts_.size(), most_blocks_, stream_),
           "starting a kernel");
-    if (!counts) return;
-    stats_.count += count;
+    casts_.push_back(conversion.to == ElemType::float32 ? 0 : count);
     fetched_ = false;
   }
 
@@ -75,24 +89,17 @@ class CudaLane final : public Lane {
     fetch();
   }
 
-  Stats wait() override {
+  std::vector<Stats> wait() override {
     use(device_);
     fetch();
     check(cudaStreamSynchronize(stream_), "casting");
-    Stats stats = std::exchange(stats_, Stats{});
-    if (!std::exchange(counting_, false)) return stats;
-    Counters counters;
-    std::memcpy(&counters, host_counters_, sizeof counters);
-    const auto bits32 = static_cast<std::uint32_t>(counters.largest32);
-    float largest32 = 0;
-    double largest64 = 0;
-    std::memcpy(&largest32, &bits32, sizeof largest32);
-    std::memcpy(&largest64, &counters.largest64, sizeof largest64);
-    stats.absmax = std::max(static_cast<double>(largest32), largest64);
-    stats.nonfinite = counters.nonfinite;
-    stats.overflow = counters.overflow;
-    stats.underflow = counters.underflow;
-    stats.subnormal = counters.subnormal;
+    std::vector<Stats> stats;
+    for (std::size_t i = 0; i < casts_.size(); ++i) {
+      Counters counters;
+      std::memcpy(&counters, static_cast<const Counters*>(host_counters_) + i, sizeof counters);
+      stats.push_back(stats_of(counters, casts_[i]));
+    }
+    casts_.clear();
     return stats;
   }
 
@@ -106,8 +113,8 @@ class CudaLane final : public Lane {
 
   /// Queues a copy of the counters where there is something new in them.
   void fetch() {
-    if (!counting_ || std::exchange(fetched_, true)) return;
-    check(cudaMemcpyAsync(host_counters_, counters_, sizeof(Counters), cudaMemcpyDeviceToHost, stream_),
+    if (casts_.empty() || std::exchange(fetched_, true)) return;
+    check(cudaMemcpyAsync(host_counters_, counters_, casts_.size() * sizeof(Counters), cudaMemcpyDeviceToHost, stream_),
           "downloading the counters");
   }
 
@@ -134,9 +141,8 @@ class CudaLane final : public Lane {
   void* source_ = nullptr;
   void* target_ = nullptr;
   void* counters_ = nullptr;
-  Stats stats_;
-  bool counting_ = false;  // some cast since the last wait has cleared the counters, and counts
-  bool fetched_ = false;   // … and what they have come to is on its way
+  std::vector<std::size_t> casts_;  // since the last wait: elements that each counts
+  bool fetched_ = false;            // what they have come to is on its way
 };
 
 class CudaDevice final : public Device {

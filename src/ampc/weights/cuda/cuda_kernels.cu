@@ -79,8 +79,8 @@ cudaError_t launch(const Conversion& conversion, const std::byte* source, std::b
   const Kernel kernel = kernel_of(conversion);
   if (kernel == nullptr) return cudaErrorInvalidValue;
   const std::size_t blocks = (count + kThreads * kPerThread - 1) / (kThreads * kPerThread);
-  kernel<<<static_cast<unsigned>(std::min<std::size_t>(blocks, most_blocks)), kThreads, 0, stream>>>(source, target,
-                                                                                                     count, counters);
+  kernel<<<static_cast<unsigned>(std::clamp<std::size_t>(blocks, 1, most_blocks)), kThreads, 0, stream>>>(
+      source, target, count, counters);
   return cudaGetLastError();
 }
 

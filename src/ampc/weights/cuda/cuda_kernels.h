@@ -20,7 +20,7 @@ struct Counters {
   unsigned long long subnormal;
 };
 
-/// Queues a cast of `count` elements, between 1 and 2^32 - 1, in device memory of any alignment; no more blocks than
+/// Queues a cast of `count` elements, fewer than 2^32, in device memory of any alignment; no more blocks than
 /// `most_blocks`. cudaErrorInvalidValue for types that no Caster takes.
 cudaError_t launch(const Conversion& conversion, const std::byte* source, std::byte* target, std::size_t count,
                    Counters* counters, unsigned most_blocks, cudaStream_t stream);
