@@ -112,6 +112,7 @@ TEST(CudaHost, EveryCallIsForItsOwnDevice) {
   {
     const auto devices = cuda_devices();
     std::vector<std::unique_ptr<Lane>> lanes;
+    lanes.reserve(devices.size());
     for (const auto& device : devices) lanes.push_back(device->open(64, 64));
     for (const auto& lane : lanes) lane->upload(64);
     for (const auto& lane : lanes) lane->cast(test::conversion<Fp32, Fp16>(), 0, 0, 16);
