@@ -26,7 +26,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from compiler import ALL_MODES, CASES, MODELS_LIST, Compiler, Mode, add_arguments, said
+from compiler import ALL_MODES, CASES, MODELS_LIST, UNCONVERTED, Compiler, Mode, add_arguments, said
 
 NUMBERS = {"numbers", "strict"}
 SMALL_MODELS = ("silero_vad", "rapidocr_cls_v2", "onnxasr_whisper80_stft", "magika_v3_3")
@@ -107,8 +107,6 @@ def tolerance(subject, mode):
 RUNTIME_ARTEFACTS = {("if_order_captured_value", "fp16", "keep"): {"numbers"}}
 
 
-# What onnx's version converter does not convert: these are refused at another opset.
-UNCONVERTED = {"local_function", "constant_sparse_value"}
 # onnxruntime has no kernel of opset 22 for random numbers.
 UNLOADED = {"bernoulli_dtype", "random_normal_like", "random_uniform_no_dtype"}
 

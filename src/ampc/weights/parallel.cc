@@ -48,7 +48,8 @@ Stats measure_parallel(Caster& caster, const Conversion& conversion, const std::
 }
 
 Stats measure_here(const Conversion& conversion, std::span<const std::byte> source) {
-  return measure_parallel(cpu_caster(), conversion, source.data(), source.size() / byte_size(conversion.from));
+  const std::size_t size = byte_size(conversion.from);
+  return size == 0 ? Stats{} : measure_parallel(cpu_caster(), conversion, source.data(), source.size() / size);
 }
 
 }  // namespace ampc::weights
