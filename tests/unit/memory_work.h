@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <set>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -68,18 +67,6 @@ class MemoryWork final : public CastWork {
       EXPECT_EQ(stored[t.id], 1) << "task " << t.id;
     }
   }
-  /// Statistics of the tasks that are not in `left`.
-  Stats stats_without(std::span<const DeviceTask> left) const {
-    std::set<std::size_t> skip;
-    for (const DeviceTask& t : left) skip.insert(t.id);
-    Stats stats;
-    for (const DeviceTask& t : tasks) {
-      if (skip.contains(t.id) || t.conversion.to == ElemType::float32) continue;
-      stats.merge(cpu_kernel("scalar")->measure(t.conversion, sources[t.id].data(), t.count));
-    }
-    return stats;
-  }
-
   std::vector<DeviceTask> tasks;
   std::vector<std::vector<std::byte>> sources, results;
   std::vector<int> stored;

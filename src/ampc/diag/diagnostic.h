@@ -15,6 +15,7 @@ namespace ampc {
 
 using FileId = std::uint32_t;
 inline constexpr FileId kNoFile = 0xffffffffU;
+inline constexpr FileId kRootFile = 0;  // the file that the user named is the first that is read
 
 /// A half-open range of bytes in a source file.
 struct Span {

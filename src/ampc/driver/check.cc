@@ -19,8 +19,6 @@
 namespace ampc::driver {
 namespace {
 
-constexpr FileId kRootFile = 0;  // the file that is checked is the first that is read
-
 struct CheckOptions : PlanOptions {
   std::vector<std::string> files, models;
   ReportOptions report;
@@ -64,12 +62,8 @@ class Check {
     std::map<Key, std::size_t> unused;
     for (const std::string& model : o_.models) {
       Compilation c(o_, s_.err);
-      int code = c.read(file, model);
-      if (code == kOk) code = c.decide();
-      if (code != kOk) {  // of rules or of a model: told as a compilation tells it, and no more is to be learnt
-        report(s_.err, c.diagnostics, c.sources, o_.report);
-        return code;
-      }
+      // What is wrong with rules or a model is told as a compilation tells it, and no more is to be learnt.
+      if (const int code = c.read_and_decide(file, model, o_.report); code != kOk) return code;
       look(c, use);
       for (const Diagnostic* d : c.diagnostics.sorted(c.sources)) {
         if (d->code == codes::kUnusedRule && d->span.file == kRootFile) ++unused[{d->span.begin, d->message}];

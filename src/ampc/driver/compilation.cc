@@ -90,6 +90,15 @@ int Compilation::decide(bool assume, const weights::Measure& measure) {
   return diagnostics.failed() ? kWrongInput : kOk;
 }
 
+int Compilation::read_and_decide(const std::string& rules_path, const std::string& model_path,
+                                 const ReportOptions& options) {
+  diagnostics.set_policy(policy_of(options));
+  int code = read(rules_path, model_path);
+  if (code == kOk) code = decide();
+  if (code != kOk) report(err_, diagnostics, sources, options);
+  return code;
+}
+
 /// Levels and overrides; a level that no rule file defines is the caller's mistake.
 bool Compilation::override_settings(lang::Settings& overrides) {
   overrides.dtype = o_.dtype;

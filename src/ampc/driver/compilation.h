@@ -12,6 +12,7 @@
 
 #include "ampc/diag/diagnostic.h"
 #include "ampc/driver/plan_options.h"
+#include "ampc/driver/report.h"
 #include "ampc/lang/rule_set.h"
 #include "ampc/model/model.h"
 #include "ampc/passes/plan.h"
@@ -33,6 +34,8 @@ class Compilation {
   int read_rules(const std::string& path);
   /// `rules` and `model`, at the same time: faults of both are told in one run.
   int read(const std::string& rules_path, const std::string& model_path);
+  /// read() and decide(), by the report's policy; tells what was wrong where they end in anything but kOk.
+  int read_and_decide(const std::string& rules_path, const std::string& model_path, const ReportOptions& options);
   /// After read(): `index` and `plan`, which may `assume` of weights what is to be confirmed (emit::confirm).
   int decide(bool assume = false, const weights::Measure& measure = weights::measure_here);
 

@@ -28,15 +28,10 @@ struct DiffOptions : PlanOptions {
 /// One side: its decisions as text, before its model is rewritten for the sake of its size.
 class Side {
  public:
-  Side(const DiffOptions& o, std::ostream& err) : c_(o, err) { c_.diagnostics.set_policy(policy_of(o.report)); }
+  Side(const DiffOptions& o, std::ostream& err) : c_(o, err) {}
 
-  int decide(const std::string& rules, const DiffOptions& o, std::ostream& err) {
-    int code = c_.read(rules, o.model);
-    if (code == kOk) code = c_.decide();
-    // Warnings are for whoever compiles by these rules.
-    if (code != kOk) report(err, c_.diagnostics, c_.sources, o.report);
-    return code;
-  }
+  /// Warnings are for whoever compiles by these rules.
+  int decide(const std::string& rules, const DiffOptions& o) { return c_.read_and_decide(rules, o.model, o.report); }
 
   const Model& model() const { return *c_.model; }
   const Plan& plan() const { return c_.plan; }
@@ -114,8 +109,8 @@ int diff_command(const Arguments& args, const Streams& streams) {
   app.footer("Example: ampc diff rules/default.amp team.amp model.onnx");
   if (const auto over = parse(app, args, streams.out, streams.err)) return *over;
   Side a(o, streams.err), b(o, streams.err);
-  if (const int code = a.decide(o.a, o, streams.err); code != kOk) return code;
-  if (const int code = b.decide(o.b, o, streams.err); code != kOk) return code;
+  if (const int code = a.decide(o.a, o); code != kOk) return code;
+  if (const int code = b.decide(o.b, o); code != kOk) return code;
   std::size_t nodes = 0;
   for (NodeId n = 0; n < a.model().nodes.size(); ++n) {
     const Decision &before = a.plan().nodes[n], &after = b.plan().nodes[n];

@@ -50,17 +50,10 @@ int explain_diagnostic(const std::string& given, const Streams& streams) {
 
 class Explanation {
  public:
-  Explanation(const ExplainOptions& o, const Streams& streams) : o_(o), s_(streams), c_(o, streams.err) {
-    c_.diagnostics.set_policy(policy_of(o.report));
-  }
+  Explanation(const ExplainOptions& o, const Streams& streams) : o_(o), s_(streams), c_(o, streams.err) {}
 
   int run() {
-    int code = c_.read(o_.rules_or_code, o_.model);
-    if (code == kOk) code = c_.decide();
-    if (code != kOk) {
-      report(s_.err, c_.diagnostics, c_.sources, o_.report);
-      return code;
-    }
+    if (const int code = c_.read_and_decide(o_.rules_or_code, o_.model, o_.report); code != kOk) return code;
     const Model& m = *c_.model;
     const emit::Explainer explainer(m, *c_.index, c_.plan, c_.sources);
     bool all = true;
@@ -110,13 +103,12 @@ class Explanation {
     }
     std::string error;
     const auto glob = lang::NamePattern::glob(wanted, &error);
-    for (std::size_t i = 0; found.empty() && glob && i < count; ++i) {
+    const bool exact = !found.empty();
+    for (std::size_t i = 0; !exact && glob && i < count; ++i) {
       const Names all = names(i);
       if (std::any_of(all.begin(), all.end(), [&](const std::string& n) { return !n.empty() && glob->matches(n); }))
-        globbed_.push_back(i);
+        found.push_back(i);
     }
-    if (found.empty()) found = std::move(globbed_);
-    globbed_.clear();
     for (const std::size_t i : found) {
       const auto object = explain(i);
       s_.out << (o_.json ? object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"
@@ -131,7 +123,6 @@ class Explanation {
   const ExplainOptions& o_;
   const Streams& s_;
   Compilation c_;
-  std::vector<std::size_t> globbed_;
 };
 
 }  // namespace

@@ -136,13 +136,7 @@ class Test {
 
   int hold(const std::string& model, const std::string& text) {
     Compilation c(o_, s_.err);
-    c.diagnostics.set_policy(policy_of(o_.report));
-    int code = c.read(o_.rules, model);
-    if (code == kOk) code = c.decide();
-    if (code != kOk) {
-      report(s_.err, c.diagnostics, c.sources, o_.report);
-      return code;
-    }
+    if (const int code = c.read_and_decide(o_.rules, model, o_.report); code != kOk) return code;
     Diagnostics failures;
     const FileId file = c.sources.add(o_.expect, text);
     for (const Expectation& e : list_) {

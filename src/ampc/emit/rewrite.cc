@@ -1,6 +1,7 @@
 #include "ampc/emit/rewrite.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "onnx/onnx_pb.h"
@@ -129,16 +130,16 @@ class Rewriter {
   /// What an output's declaration says of its shape holds for the value that it is a cast of, too.
   void home_types() {
     onnx::GraphProto& g = *m_.blocks[0].graph;
-    for (const CastNode& c : plan_.casts) {
-      if (!c.takes_name || m_.values[c.value].producer == kNone) continue;
-      const auto& outputs = g.output();
-      const auto output = std::find_if(outputs.begin(), outputs.end(),
-                                       [&](const auto& info) { return info.name() == m_.values[c.value].name; });
-      if (output == outputs.end() || !output->type().tensor_type().has_shape()) continue;
+    if (plan_.home_name.empty()) return;
+    std::unordered_set<ValueId> told;  // a value may be given out twice
+    for (int i = 0; i < g.output_size(); ++i) {
+      const ValueId v = m_.blocks[0].outputs[static_cast<std::size_t>(i)];
+      if (plan_.home_name[v].empty() || m_.values[v].producer == kNone || !told.insert(v).second) continue;
+      if (!g.output(i).type().tensor_type().has_shape()) continue;
       onnx::ValueInfoProto& info = *g.add_value_info();
-      *info.mutable_type() = output->type();
-      info.set_name(plan_.home_name[c.value]);
-      set_type(info, plan_.home[c.value]);
+      *info.mutable_type() = g.output(i).type();
+      info.set_name(plan_.home_name[v]);
+      set_type(info, plan_.home[v]);
     }
   }
 

@@ -21,13 +21,18 @@ namespace {
 
 constexpr NodeId kPortion = 4096;  // nodes
 
+/// Where something was met: the first node, and how many.
+struct Nodes {
+  NodeId first = kNone;
+  std::size_t count = 0;
+  void add(NodeId n) {
+    ++count;
+    first = std::min(first, n);
+  }
+};
+
 class Finder {
  public:
-  struct Conflict {
-    NodeId first = kNone;
-    std::size_t count = 0;
-  };
-
   explicit Finder(const PassContext& c) : c_(c), m_(c.model), by_op_(c.model.ops.size()) {
     for (const auto& rule : c_.rules.rules().patterns) {
       BoundPattern bound(rule, m_);
@@ -65,9 +70,7 @@ class Finder {
     const bool matched = matcher.at(n);
     if (matcher.gave_up()) {
       const std::lock_guard lock(given_up_mutex_);
-      Conflict& c = given_up_.try_emplace(&rule, Conflict{n, 0}).first->second;
-      ++c.count;
-      c.first = std::min(c.first, n);
+      given_up_[&rule].add(n);
     }
     if (!matched) return;
     PatternMatch match{&rule, n, matcher.nodes(), matcher.given()};
@@ -115,17 +118,11 @@ class Finder {
   }
 
   void report_given_up() {
-    std::map<std::uint32_t, std::pair<const lang::PatternRule*, Conflict>> in_order;
-    for (const auto& [rule, c] : given_up_) {
-      const auto index = static_cast<std::uint32_t>(rule - c_.rules.rules().patterns.data());
-      in_order.emplace(index, std::pair(rule, c));
-    }
-    for (const auto& [index, found] : in_order) {
-      const auto& [rule, c] = found;
+    for (const auto& [rule, at] : given_up_) {
       c_.diagnostics
           .warning(codes::kPatternTooWide,
                    fmt::format("the pattern '{}' can match at {}{} in too many ways: not all were tried", rule->name,
-                               m_.describe(c.first), c.count == 1 ? "" : fmt::format(" and {} more", c.count - 1)))
+                               m_.describe(at.first), at.count == 1 ? "" : fmt::format(" and {} more", at.count - 1)))
           .at(rule->span)
           .fix("name the operands that `_` and `?` leave open, or split the pattern");
     }
@@ -141,18 +138,16 @@ class Finder {
 
   void disagree(const lang::PatternRule& wins, const lang::PatternRule& loses, NodeId n) {
     // Rules are in one array, in an order of their own: their addresses are as good as their indices.
-    Conflict& conflict = conflicts_.try_emplace({&wins, &loses}, Conflict{n, 0}).first->second;
-    ++conflict.count;
-    conflict.first = std::min(conflict.first, n);
+    conflicts_[{&wins, &loses}].add(n);
   }
 
   const PassContext& c_;
   const Model& m_;
   std::vector<BoundPattern> patterns_;
   std::vector<std::vector<std::size_t>> by_op_;  // patterns by the operator of their last step
-  std::map<std::pair<const lang::PatternRule*, const lang::PatternRule*>, Conflict> conflicts_;
+  std::map<std::pair<const lang::PatternRule*, const lang::PatternRule*>, Nodes> conflicts_;
   std::mutex given_up_mutex_;
-  std::map<const lang::PatternRule*, Conflict> given_up_;
+  std::map<const lang::PatternRule*, Nodes> given_up_;
 };
 
 }  // namespace

@@ -12,8 +12,6 @@
 namespace ampc::passes {
 namespace {
 
-constexpr FileId kRootFile = 0;  // the file that the user named is the first that is read
-
 /// Operand and result roles that a schema makes impossible: the first in order and how many nodes they hold in fp32.
 struct Tied {
   const lang::RoleRule* rule = nullptr;

@@ -15,7 +15,6 @@
 namespace ampc::passes {
 namespace {
 
-constexpr FileId kRootFile = 0;              // the file that the user named is the first that is read
 constexpr std::size_t kEnoughNames = 20000;  // beyond this a near miss is not looked for
 
 class Unused {

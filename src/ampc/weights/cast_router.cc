@@ -65,12 +65,12 @@ void CastRouter::on_devices(std::span<const DeviceTask> tasks, CastWork& work) {
     return;
   }
   const double begin = now_();
-  const DevicePipeline::Result result = pipeline_->run(tasks, work);
+  const std::vector<DeviceTask> left = pipeline_->run(tasks, work);
   device_rate_.seconds += now_() - begin;
-  device_rate_.bytes += source_bytes(tasks) - source_bytes(result.left);
+  device_rate_.bytes += source_bytes(tasks) - source_bytes(left);
   const auto list = pipeline_->faults();
   for (; faults_told_ < list.size(); ++faults_told_) faults_.push_back(list[faults_told_]);
-  on_cpu(result.left, work);
+  on_cpu(left, work);
 }
 
 bool CastRouter::start() {

@@ -59,8 +59,6 @@ struct DevicePipeline::Run {
   std::vector<Batch> batches;
   std::atomic<std::size_t> next{0};
   std::vector<char> done;  // of a task; each is written by one thread
-  std::mutex mutex;
-  Stats stats;  // under `mutex`
 
   /// The next batch, or nothing.
   const Batch* take() {
@@ -146,8 +144,6 @@ void DevicePipeline::serve(Seat& seat, Run& run) {
     }
     // Nothing that may fail comes after: a batch is done as a whole, or done again as a whole.
     for (std::size_t i = batch.first; i < batch.last; ++i) run.done[i] = 1;
-    const std::scoped_lock lock(run.mutex);
-    for (const Stats& s : stats) run.stats.merge(s);
   };
   try {
     std::size_t turn = 0;  // the lane that was started longest ago
@@ -171,8 +167,8 @@ void DevicePipeline::serve(Seat& seat, Run& run) {
   }
 }
 
-DevicePipeline::Result DevicePipeline::run(std::span<const DeviceTask> tasks, DeviceWork& work) {
-  Run run{tasks, work, batches_of(tasks, lane_bytes_), {}, std::vector<char>(tasks.size()), {}, {}};
+std::vector<DeviceTask> DevicePipeline::run(std::span<const DeviceTask> tasks, DeviceWork& work) {
+  Run run{tasks, work, batches_of(tasks, lane_bytes_), {}, std::vector<char>(tasks.size())};
   if (!run.batches.empty()) {
     const auto threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
     const std::size_t workers = std::min({seats_.size(), run.batches.size(), std::max(threads, states_.size())});
@@ -183,12 +179,11 @@ DevicePipeline::Result DevicePipeline::run(std::span<const DeviceTask> tasks, De
         },
         tbb::simple_partitioner());
   }
-  Result result;
-  result.stats = run.stats;
+  std::vector<DeviceTask> left;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (run.done[i] == 0) result.left.push_back(tasks[i]);
+    if (run.done[i] == 0) left.push_back(tasks[i]);
   }
-  return result;
+  return left;
 }
 
 }  // namespace ampc::weights

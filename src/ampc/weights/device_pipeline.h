@@ -48,13 +48,9 @@ class DevicePipeline {
   DevicePipeline(const DevicePipeline&) = delete;
   DevicePipeline& operator=(const DevicePipeline&) = delete;
 
-  struct Result {
-    std::vector<DeviceTask> left;  // tasks that no device has done, in their order
-    Stats stats;                   // of those that are done
-  };
-  /// Casts tasks that `takes` admits, on as many threads as oneTBB gives. A device that fails is not used again, and
-  /// what it had not finished is left.
-  Result run(std::span<const DeviceTask> tasks, DeviceWork& work);
+  /// Casts on as many threads as oneTBB gives. A device that fails is not used again. Gives the tasks that no device
+  /// has done, in their order: what a failed one had not finished, and what no lane holds.
+  std::vector<DeviceTask> run(std::span<const DeviceTask> tasks, DeviceWork& work);
 
   /// Whether some device has not failed yet.
   bool alive() const;
