@@ -1,0 +1,56 @@
+# What is installed, and as what it is packed: an archive with the libraries that the program stands on, and a Debian
+# package. Components: `ampc`; `libraries`, which the archive and the wheel
+# have; `debian`.
+include(CMakePackageConfigHelpers)
+
+set(ampc_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/ampc")
+set(ampc_libraries_dir "${CMAKE_INSTALL_LIBDIR}/ampc")
+set(AMPC_PROGRAM "${CMAKE_INSTALL_BINDIR}/ampc")
+set(AMPC_RULES "${CMAKE_INSTALL_DATADIR}/ampc/rules")
+configure_package_config_file(cmake/package/ampcConfig.cmake.in "${PROJECT_BINARY_DIR}/package/ampcConfig.cmake"
+  INSTALL_DESTINATION "${ampc_package_dir}" PATH_VARS AMPC_PROGRAM AMPC_RULES NO_SET_AND_CHECK_MACRO)
+# The program runs on the machine that builds, whatever it builds for.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ampcConfigVersion.cmake" COMPATIBILITY SameMinorVersion
+  ARCH_INDEPENDENT)
+
+# RPATH and not RUNPATH: the bundled libraries have to find each other by it too.
+file(RELATIVE_PATH ampc_to_libraries "/${CMAKE_INSTALL_BINDIR}" "/${ampc_libraries_dir}")
+set_target_properties(ampc_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${ampc_to_libraries}")
+target_link_options(ampc_cli PRIVATE LINKER:--disable-new-dtags)
+
+install(TARGETS ampc_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT ampc)
+install(DIRECTORY rules/ DESTINATION "${AMPC_RULES}" COMPONENT ampc)
+install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT ampc)
+install(DIRECTORY cmake/package/ DESTINATION "${ampc_package_dir}" COMPONENT ampc PATTERN ampcConfig.cmake.in EXCLUDE)
+install(FILES "${PROJECT_BINARY_DIR}/package/ampcConfig.cmake" "${PROJECT_BINARY_DIR}/package/ampcConfigVersion.cmake"
+  DESTINATION "${ampc_package_dir}" COMPONENT ampc)
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT debian EXCLUDE_FROM_ALL)
+
+# All but the C library, which has to fit the machine's loader.
+install(CODE "set(program \"$<TARGET_FILE:ampc_cli>\")\nset(destination \"${ampc_libraries_dir}\")\n\
+set(licences \"${CMAKE_INSTALL_DOCDIR}/libraries\")" COMPONENT libraries EXCLUDE_FROM_ALL)
+install(SCRIPT cmake/InstallLibraries.cmake COMPONENT libraries EXCLUDE_FROM_ALL)
+
+# --- CPack -----------------------------------------------------------------------------------------------------------
+
+set(CPACK_PACKAGE_NAME ampc)
+set(CPACK_SYSTEM_NAME "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+set(CPACK_PACKAGE_VENDOR "the ampc project")
+set(CPACK_PACKAGE_CONTACT "the ampc project <ampc@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "\
+ The program ampc turns a trained ONNX model in fp32 into one in fp16 or bf16, by\n\
+ rules that a team keeps beside its code. With its rules and a package for CMake.")
+set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_SOURCE_DIR}/cmake/PackOptions.cmake")
+include(CPack)

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Whether build tools run ampc when they have to, and only then: make, Ninja, and CMake with its generators for them.
+
+    build_tools.py --build DIR [--cache DIR] [TEST…]
+
+DIR is a build folder of ampc's own. Names have spaces, '#', '$', '(' and letters beyond ASCII, as far as the tools can.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from build_tool import Make, Ninja, cmake_tool, install, oldest_cmake, run
+from compiler import CASES
+
+ARGS = None
+PREFIX = None
+OLDEST = None
+FINE = "ü (1) "  # each tool takes these
+ODD = "ü (1) #$ "
+FP32 = 'amp 1\nnode "*" keep fp32\n'
+
+
+class Truth(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
+
+    def project(self, tool, odd):
+        """The parts of a project: a model with a data file, rules that import a file, and a file that nothing reaches."""
+        self.inputs = self.folder / f"in {odd}".rstrip()
+        self.parts = self.inputs / f"{odd}parts"
+        self.parts.mkdir(parents=True)
+        self.model = self.inputs / f"{odd}model.onnx"
+        self.data = self.inputs / "external_data.data"
+        shutil.copy(CASES / "external_data.onnx", self.model)
+        shutil.copy(CASES / "external_data.data", self.data)
+        self.reached = self.parts / f"{odd}reached.amp"
+        self.unreached = self.parts / f"{odd}unreached.amp"
+        for path in (self.reached, self.unreached):
+            path.write_text("amp 1\n")
+        self.rules = self.inputs / f"{odd}team.amp"
+        self.rules.write_text(f'amp 1\nimport "default.amp"\nimport "{self.parts.name}/{self.reached.name}"\n')
+        work = self.folder / "work"
+        work.mkdir()
+        # CMake refuses outputs with '#' itself.
+        made = tool(work, PREFIX, self.model, self.rules, f"{odd}out.onnx" if tool in (Make, Ninja) else f"{odd}out.onnx".replace("#", ""))
+        made.write()
+        self.tool = made
+
+    def expect(self, runs, why, fails=False):
+        done, ran = self.tool.build()
+        self.assertEqual(done.returncode != 0, fails, f"{why}: exit {done.returncode}\n{done.stdout}")
+        self.assertEqual(ran, runs, f"{why}\n{done.stdout}")
+        if not fails:
+            self.assertTrue(self.tool.output.exists(), why)
+
+    def hold(self, tool, odd="", settles=True):
+        """Each line of the table; `settles` is whether the tool can see that there is nothing to do."""
+        again = 0 if settles else 1
+        self.project(tool, odd)
+        self.expect(1, "first build")
+        self.expect(again, "nothing to do")
+        first = self.tool.output.read_bytes()
+
+        (self.inputs / "unrelated.txt").write_text("x")
+        (self.parts / "unrelated.amp").write_text("amp 1\n")
+        self.expect(again, "a file that has nothing to do with it")
+        self.unreached.write_text("amp 1\ndeny MatMul\n")
+        self.expect(again, "a rule file that no import reaches")
+
+        self.reached.write_text(FP32)
+        self.expect(1, "a rule file that an import reaches")
+        denied = self.tool.output.read_bytes()
+        self.assertNotEqual(denied, first)
+        self.expect(again, "nothing to do after new rules")
+        self.reached.write_text("amp 1\n")
+        self.expect(1, "the rules as they were")
+        self.assertEqual(self.tool.output.read_bytes(), first)
+
+        self.reached.touch()
+        self.expect(1, "a rule file of the same text, which only looks newer")
+        self.expect(again, "nothing to do, although no byte of the output changed")
+
+        data = bytearray(self.data.read_bytes())
+        data[3] ^= 0x80  # the sign of the first weight
+        self.data.write_bytes(data)
+        self.expect(1, "external data")
+        self.assertNotEqual(self.tool.output.read_bytes(), first)
+        self.expect(again, "nothing to do after new data")
+
+        self.tool.output.unlink()
+        self.expect(1, "the output is gone")
+        self.expect(again, "nothing to do after the output was made again")
+        kept = self.tool.output.read_bytes()
+
+        self.reached.write_text("amp 1\ndeny MatMull\n")
+        self.expect(1, "rules that are wrong", fails=True)
+        self.expect(1, "a run that failed is tried again", fails=True)
+        if self.tool.output.exists():
+            self.assertEqual(self.tool.output.read_bytes(), kept, "a run that failed leaves the output alone")
+        self.reached.write_text("amp 1\n")
+        self.expect(1, "rules that are mended")
+        self.assertEqual(self.tool.output.read_bytes(), kept)
+        self.expect(again, "nothing to do at the end")
+
+        (PREFIX / "share" / "ampc" / "rules" / "levels.amp").touch()
+        self.expect(1, "the rules that ship with ampc")
+        (PREFIX / "bin" / "ampc").touch()
+        if not isinstance(self.tool, (Make, Ninja)):  # those projects do not name the program
+            self.expect(1, "another ampc")
+        self.expect(again, "nothing to do after another ampc")
+
+    def hold_cmake(self, cmake, generator):
+        tool = cmake_tool(cmake, generator)
+        with self.subTest(names="plain"):
+            self.hold(tool)
+        with self.subTest(names="odd"):
+            self.setUp()
+            ninja = "Ninja" in generator
+            self.hold(tool, FINE if ninja else ODD)
+
+    def test_make(self):
+        self.hold(Make)
+
+    def test_make_with_odd_names(self):
+        self.hold(Make, ODD)
+
+    def test_ninja(self):
+        self.hold(Ninja)
+
+    def test_ninja_with_odd_names(self):
+        self.hold(Ninja, ODD)
+
+    def test_cmake_with_ninja(self):
+        self.hold_cmake(shutil.which("cmake"), "Ninja")
+
+    def test_cmake_with_ninja_multi_config(self):
+        self.hold_cmake(shutil.which("cmake"), "Ninja Multi-Config")
+
+    def test_cmake_with_make(self):
+        self.hold_cmake(shutil.which("cmake"), "Unix Makefiles")
+
+    def test_oldest_cmake_with_ninja(self):
+        self.hold_oldest("Ninja")
+
+    def test_oldest_cmake_with_make(self):
+        self.hold_oldest("Unix Makefiles")
+
+    def hold_oldest(self, generator):
+        if OLDEST is None:
+            self.skipTest("the oldest CMake cannot be had here")
+        self.hold_cmake(OLDEST, generator)
+
+    def test_cmake_with_ninja_says_what_it_cannot(self):
+        """'#' and '$' are lost in CMake's rewriting: compiled each time, never once too seldom, and the user is told."""
+        tool = cmake_tool(shutil.which("cmake"), "Ninja")
+        self.project(tool, ODD)
+        told = run(shutil.which("cmake"), "-S", self.tool.folder, "-B", self.tool.folder / "build").stdout
+        self.assertIn("misread '#' and '$'", " ".join(told.split()))
+        self.expect(1, "first build")
+        self.reached.write_text(FP32)
+        self.expect(1, "a rule file that an import reaches")
+
+    def test_examples(self):
+        """The plain projects that a newcomer copies."""
+        for tool in ("make", "ninja"):
+            with self.subTest(tool=tool):
+                source = Path(__file__).resolve().parents[2] / "examples" / "make-project"
+                folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "project"
+                shutil.copytree(source, folder)
+                env = {**os.environ, "PATH": f"{PREFIX / 'bin'}:{os.environ['PATH']}"}
+                outputs = [folder / "build" / f"digits.{dtype}.onnx" for dtype in ("fp16", "bf16")]
+                for runs in (2, 0):
+                    (PREFIX / "runs").write_text("")
+                    done = run(tool, cwd=folder, env=env)
+                    self.assertEqual(done.returncode, 0, done.stdout)
+                    self.assertEqual(len((PREFIX / "runs").read_text()), runs, done.stdout)
+                    self.assertTrue(all(o.exists() for o in outputs))
+                for file in ("Makefile", "build.ninja"):
+                    self.assertLess(len((source / file).read_text().splitlines()), 30)
+
+
+def main():
+    global ARGS, PREFIX, OLDEST
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()))
+    ARGS, rest = parser.parse_known_args()
+    missing = [t for t in ("cmake", "make", "ninja") if not shutil.which(t)]
+    if missing:
+        print(f"skipped: {', '.join(missing)} not installed")
+        return 77
+    OLDEST = oldest_cmake(ARGS.cache)
+    with tempfile.TemporaryDirectory() as prefix:
+        PREFIX = Path(prefix).resolve() / "prefix"
+        install(ARGS.build, PREFIX, shutil.which("cmake"))
+        return not unittest.main(argv=[sys.argv[0], *rest], exit=False).result.wasSuccessful()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
