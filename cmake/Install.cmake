@@ -1,6 +1,5 @@
 # What is installed, and as what it is packed: an archive with the libraries that the program stands on, and a Debian
-# package. Components: `ampc`; `libraries`, which the archive and the wheel
-# have; `debian`.
+# package. Components: `ampc`; `libraries`, for the archive and the wheel; `debian`, for that package.
 include(CMakePackageConfigHelpers)
 
 set(ampc_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/ampc")
@@ -13,12 +12,13 @@ configure_package_config_file(cmake/package/ampcConfig.cmake.in "${PROJECT_BINAR
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ampcConfigVersion.cmake" COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
 
-# RPATH and not RUNPATH: the bundled libraries have to find each other by it too.
-file(RELATIVE_PATH ampc_to_libraries "/${CMAKE_INSTALL_BINDIR}" "/${ampc_libraries_dir}")
-set_target_properties(ampc_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${ampc_to_libraries}")
-target_link_options(ampc_cli PRIVATE LINKER:--disable-new-dtags)
-
-install(TARGETS ampc_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT ampc)
+if(AMPC_PREBUILT)
+  set(ampc_program "${AMPC_PREBUILT}")
+  install(PROGRAMS "${ampc_program}" DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME ampc COMPONENT ampc)
+else()
+  set(ampc_program "$<TARGET_FILE:ampc_cli>")
+  install(TARGETS ampc_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT ampc)
+endif()
 install(DIRECTORY rules/ DESTINATION "${AMPC_RULES}" COMPONENT ampc)
 install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT ampc)
 install(DIRECTORY cmake/package/ DESTINATION "${ampc_package_dir}" COMPONENT ampc PATTERN ampcConfig.cmake.in EXCLUDE)
@@ -27,7 +27,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/ampcConfig.cmake" "${PROJECT_BINARY
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT debian EXCLUDE_FROM_ALL)
 
 # All but the C library, which has to fit the machine's loader.
-install(CODE "set(program \"$<TARGET_FILE:ampc_cli>\")\nset(destination \"${ampc_libraries_dir}\")\n\
+install(CODE "set(program \"${ampc_program}\")\nset(destination \"${ampc_libraries_dir}\")\n\
 set(licences \"${CMAKE_INSTALL_DOCDIR}/libraries\")" COMPONENT libraries EXCLUDE_FROM_ALL)
 install(SCRIPT cmake/InstallLibraries.cmake COMPONENT libraries EXCLUDE_FROM_ALL)
 
