@@ -194,7 +194,7 @@ def main():
     if missing:
         print(f"skipped: {', '.join(missing)} not installed")
         return 77
-    OLDEST = oldest_cmake(ARGS.cache)
+    OLDEST = oldest_cmake(ARGS.cache.resolve())
     with tempfile.TemporaryDirectory() as prefix:
         PREFIX = Path(prefix).resolve() / "prefix"
         install(ARGS.build, PREFIX, shutil.which("cmake"))
