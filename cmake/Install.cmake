@@ -12,7 +12,9 @@ configure_package_config_file(cmake/package/ampcConfig.cmake.in "${PROJECT_BINAR
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ampcConfigVersion.cmake" COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
 
-if(AMPC_PREBUILT)
+if(AMPC_PREBUILT AND NOT EXISTS "${AMPC_PREBUILT}")
+  message(FATAL_ERROR "AMPC_PREBUILT is ${AMPC_PREBUILT}, and there is no such program.")
+elseif(AMPC_PREBUILT)
   set(ampc_program "${AMPC_PREBUILT}")
   install(PROGRAMS "${ampc_program}" DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME ampc COMPONENT ampc)
 else()

@@ -111,7 +111,13 @@ function(amp_compile_model)
     set(finish)
     if(arg_DATA_FILE)
       list(APPEND made "${output}.data")
-      set(finish COMMAND "${CMAKE_COMMAND}" -P "${package}/KeepDataFile.cmake" "${output}.data")
+      list(APPEND finish COMMAND "${CMAKE_COMMAND}" -P "${package}/KeepDataFile.cmake" "${output}.data")
+    endif()
+    # CMake's Makefiles (3.25 and 3.31 do, 3.20 and 4.4 do not) add what a depfile lists to what it listed before: a file
+    # that is imported no more would go on to count, and once it is gone, all is compiled by every build. Without this
+    # file they begin anew.
+    if(CMAKE_GENERATOR MATCHES "Makefiles")
+      list(APPEND finish COMMAND "${CMAKE_COMMAND}" -E rm -f "${folder}/compiler_depend.internal")
     endif()
     set(prepare)
     get_filename_component(parent "${output}" DIRECTORY)

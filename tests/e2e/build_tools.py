@@ -107,6 +107,22 @@ class Truth(unittest.TestCase):
         self.assertEqual(self.tool.output.read_bytes(), kept)
         self.expect(again, "nothing to do at the end")
 
+        rules = self.rules.read_text()
+        self.rules.write_text('amp 1\nimport "default.amp"\n')
+        self.expect(1, "an import is gone")
+        self.reached.write_text("amp 1\n# x\n")
+        self.expect(again, "a file that was imported once")
+        if tool is not Make:  # which would have to be told by -MP that a file may be gone
+            self.rules.write_text(rules)
+            self.expect(1, "the import is there again")
+            self.rules.write_text('amp 1\nimport "default.amp"\n')
+            self.reached.unlink()
+            self.expect(1, "an import and its file are gone")
+            self.expect(again, "nothing to do without them")
+            self.reached.write_text("amp 1\n")
+        self.rules.write_text(rules)
+        self.expect(1, "the import is there at the end")
+
         (PREFIX / "share" / "ampc" / "rules" / "levels.amp").touch()
         self.expect(1, "the rules that ship with ampc")
         (PREFIX / "bin" / "ampc").touch()
