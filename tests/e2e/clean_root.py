@@ -30,6 +30,11 @@ def first_installed(alternatives):
     return None
 
 
+def unshare():
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    return ["unshare", *user, "--mount", "--pid", "--fork"]
+
+
 class CleanRoot:
     def __init__(self, folder, packages=("libc6",)):
         self.folder = Path(folder)
@@ -47,11 +52,14 @@ class CleanRoot:
                 shutil.copy2(name, target, follow_symlinks=False)
 
     def run(self, *command):
-        """Runs it in there, with no environment but an empty home; a message where the kernel allows no such root."""
-        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-        return subprocess.run(["unshare", *user, "--mount", "--pid", "--fork", f"--mount-proc={self.folder}/proc",
-                               "chroot", self.folder, *command], env={"HOME": "/home", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        """Runs it in there, with no environment but an empty home."""
+        return self.run_in(self.folder, *command)
+
+    @staticmethod
+    def run_in(folder, *command, timeout=120):
+        return subprocess.run([*unshare(), f"--mount-proc={folder}/proc", "chroot", folder, *command], text=True, timeout=timeout,
+                              env={"HOME": "/home", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     @staticmethod
     def missing():
@@ -59,6 +67,5 @@ class CleanRoot:
         for tool in ("dpkg-query", "unshare", "chroot"):
             if not shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin:/sbin"):
                 return f"{tool} is not installed"
-        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-        tried = subprocess.run(["unshare", *user, "--mount", "--pid", "--fork", "--mount-proc", "true"], text=True, capture_output=True)
+        tried = subprocess.run([*unshare(), "--mount-proc", "true"], text=True, capture_output=True)
         return f"unshare: {tried.stderr.strip()}" if tried.returncode else None
