@@ -27,6 +27,9 @@ endfunction()
 # The whole path of a file that is there, beside CMakeLists.txt, or that the build makes. A rule file may also be one
 # that ships with ampc.
 function(_ampc_find_file out function keyword name)
+  if(name MATCHES ";")
+    message(FATAL_ERROR "${function}: ${keyword} '${name}' has ';' in it, which CMake takes for two names.")
+  endif()
   get_filename_component(source "${name}" ABSOLUTE)
   get_filename_component(built "${name}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
   get_property(shipped GLOBAL PROPERTY AMPC_RULES_DIR)

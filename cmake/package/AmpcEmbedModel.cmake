@@ -8,6 +8,8 @@
 #
 #   extern const unsigned char encoder_fp16_onnx[];     the model's bytes, at an address that 64 divides
 #   extern const uint64_t encoder_fp16_onnx_size;
+#
+# install(TARGETS name) installs the header with the library.
 
 # The files that one of MODELS stands for.
 function(_ampc_embedded_files out function model)
@@ -95,7 +97,7 @@ function(amp_embed_model)
   string(TOUPPER "${guard}" guard)
   configure_file("${package}/embedded.h.in" "${folder}/include/${header}" @ONLY)
   add_library("${arg_TARGET}" STATIC ${sources})
-  set_target_properties("${arg_TARGET}" PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set_target_properties("${arg_TARGET}" PROPERTIES POSITION_INDEPENDENT_CODE ON PUBLIC_HEADER "${folder}/include/${header}")
   target_include_directories("${arg_TARGET}" PUBLIC "$<BUILD_INTERFACE:${folder}/include>")
   if(targets)
     add_dependencies("${arg_TARGET}" ${targets})

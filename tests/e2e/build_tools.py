@@ -131,13 +131,7 @@ class Truth(unittest.TestCase):
         self.expect(again, "nothing to do after another ampc")
 
     def hold_cmake(self, cmake, generator):
-        tool = cmake_tool(cmake, generator)
-        with self.subTest(names="plain"):
-            self.hold(tool)
-        with self.subTest(names="odd"):
-            self.setUp()
-            ninja = "Ninja" in generator
-            self.hold(tool, FINE if ninja else ODD)
+        self.hold(cmake_tool(cmake, generator), FINE if "Ninja" in generator else ODD)
 
     def test_make(self):
         self.hold(Make)
@@ -150,6 +144,9 @@ class Truth(unittest.TestCase):
 
     def test_ninja_with_odd_names(self):
         self.hold(Ninja, ODD)
+
+    def test_cmake_with_plain_names(self):
+        self.hold(cmake_tool(shutil.which("cmake"), "Ninja"))
 
     def test_cmake_with_ninja(self):
         self.hold_cmake(shutil.which("cmake"), "Ninja")

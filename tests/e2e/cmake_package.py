@@ -137,8 +137,11 @@ int main(void) {
         (self.folder / "api.cc").write_text('#include "data.h"\nextern const unsigned char* const bytes = mlp_onnx;\n')
         self.check(f"amp_embed_model(TARGET data MODELS [==[{odd.name}]==] mlp.onnx)\n"
                    "add_library(api SHARED api.cc)\ntarget_link_libraries(api PUBLIC data)\n"
-                   "add_executable(app main.cc)\ntarget_link_libraries(app api)",
+                   "add_executable(app main.cc)\ntarget_link_libraries(app api)\ninstall(TARGETS data)",
                    "CXX", "main.cc", "data.h", "____1___it_s_____onnx", odd)
+        done = run(CMAKES["installed"], "--install", self.build, "--prefix", self.folder / "i")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual({p.name for p in (self.folder / "i").rglob("*.*")}, {"libdata.a", "data.h"})
 
 
 class Arguments(Project):
@@ -235,6 +238,8 @@ class Arguments(Project):
         (GOOD + " DTYPE fp16)\namp_compile_model(TARGET b MODEL mlp.onnx RULES default.amp DTYPE fp16)", "is made by a already"),
         (GOOD + ")\n" + GOOD + " OUTPUT b.onnx)", "a target of this name is there already"),
         ("amp_compile_model(TARGET a MODEL gone.onnx RULES team.amp)", "MODEL 'gone.onnx' does not exist: there is no"),
+        ("amp_compile_model(TARGET a MODEL [==[a;b.onnx]==] RULES team.amp)", "has ';' in it, which CMake takes for two names"),
+        (GOOD + " OUTPUT [==[a#b.onnx]==])", "CMake makes no file with '#' in its name"),
         ("amp_compile_model(TARGET a MODEL parts RULES team.amp)", "MODEL 'parts' is a folder"),
         ("amp_compile_model(TARGET a MODEL mlp.onnx RULES gone.amp)", "None of the rules that ship with ampc"),
         (GOOD + ")\namp_embed_model(TARGET d MODELS a)", "enable the language C or CXX"),
