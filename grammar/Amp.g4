@@ -144,6 +144,7 @@ term
     : NUMBER
     | PERCENT
     | STRING
+    | lowType
     | termName (LPAREN operand (COMMA NUMBER)? RPAREN)?
     ;
 

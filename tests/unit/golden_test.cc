@@ -38,62 +38,13 @@
 #include "ampc/driver/driver.h"
 #include "ampc/model/onnx_registry.h"
 #include "unit/golden_file.h"
+#include "unit/golden_run.h"
 #include "unit/output_facts.h"
 
 namespace ampc::golden {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write_file(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
-bool updating() {
-  const char* value = std::getenv("AMPC_UPDATE_GOLDENS");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
-/// A folder of its own, current while it lives, with the shipped rules under `rules/`: messages then name no path of
-/// this machine.
-class Workplace {
- public:
-  Workplace() : before_(fs::current_path()) {
-    std::string name = (fs::temp_directory_path() / "ampc_golden_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-    fs::create_directory_symlink(fs::path(AMPC_SOURCE_DIR) / "rules", folder_ / "rules");
-    fs::current_path(folder_);
-  }
-  ~Workplace() {
-    fs::current_path(before_);
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-
- private:
-  fs::path before_;
-  fs::path folder_;
-};
-
-struct Run {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
-
-Run run(std::vector<std::string> args, const std::vector<std::string>& more) {
-  args.insert(args.end(), more.begin(), more.end());
-  std::ostringstream out;
-  std::ostringstream err;
-  const int status = driver::run(args, out, err);
-  return {status, out.str(), err.str()};
-}
 
 onnx::ModelProto load(const fs::path& path) {
   onnx::ModelProto model;

@@ -47,6 +47,10 @@ TEST_P(Fail, SaysWhatIsWrong) {
   const auto rules = compile(GetParam() + ".amp", {}, sources, diagnostics);
   EXPECT_FALSE(rules.has_value());
   EXPECT_TRUE(diagnostics.failed());
+  for (const Diagnostic* d : diagnostics.sorted(sources)) {
+    EXPECT_TRUE(d->message.starts_with("expected") || !d->help.empty() || d->label.starts_with("did you mean"))
+        << "what is to be written instead? " << d->message;
+  }
   std::ostringstream text;
   render(text, diagnostics, sources);
 

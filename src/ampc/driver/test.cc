@@ -14,11 +14,14 @@
 #include <CLI/CLI.hpp>
 #include "onnx/onnx_pb.h"
 
+#include "ampc/diag/codes.h"
 #include "ampc/diag/model_codes.h"
+#include "ampc/diag/suggest.h"
 #include "ampc/driver/command.h"
 #include "ampc/driver/compilation.h"
 #include "ampc/driver/report.h"
 #include "ampc/emit/decisions_text.h"
+#include "ampc/lang/rule_file.h"
 
 namespace ampc::driver {
 namespace {
@@ -67,13 +70,20 @@ class Test {
   Test(const TestOptions& o, const Streams& s) : o_(o), s_(s) {}
 
   int run() {
-    std::ifstream in(o_.expect, std::ios::binary);
-    if (!in) return wrong_usage("test", fmt::format("{} cannot be read", o_.expect), s_.err);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const lang::RuleFile file = lang::read_rule_file(o_.expect);
+    if (file.code == codes::kNoSuchFile)
+      return wrong_usage("test", fmt::format("{} cannot be read", o_.expect), s_.err);
+    const std::string& text = file.text;
     models_ = o_.models;
     {
       SourceMap sources;
       Diagnostics diagnostics;
+      if (!file.ok && file.code != codes::kEmptyFile) {
+        const std::string what = file.fault.substr(0, file.fault.find(", not a"));
+        diagnostics.error(codes::kBadExpectation, "the file of expectations " + what)
+            .in(o_.expect)
+            .fix(std::string(kForms));
+      }
       read(sources.add(o_.expect, text), sources, diagnostics);
       if (diagnostics.failed()) {
         report(s_.err, diagnostics, sources, o_.report);
@@ -99,13 +109,15 @@ class Test {
         const auto at = [&](std::string_view word) { return static_cast<std::uint32_t>(word.data() - text.data()); };
         e.span = {file, at(words.front()), at(words.back()) + static_cast<std::uint32_t>(words.back().size())};
         std::string why;
+        std::size_t wrong = 0;
         if (words.size() == 2 && words[0] == "model") {
           models_.push_back((fs::path(o_.expect).parent_path() / words[1]).lexically_normal().string());
-        } else if (understand(words, e, why)) {
+        } else if (understand(words, e, why, wrong)) {
           list_.push_back(std::move(e));
         } else {
+          const std::string_view word = words[wrong];
           diagnostics.error(codes::kBadExpectation, why.empty() ? "this is no expectation" : why)
-              .at(e.span)
+              .at(why.empty() ? e.span : Span{file, at(word), at(word) + static_cast<std::uint32_t>(word.size())})
               .fix(std::string(kForms));
         }
       }
@@ -113,20 +125,34 @@ class Test {
     }
   }
 
-  static bool understand(const std::vector<std::string_view>& words, Expectation& e, std::string& why) {
+  /// False with `why`, about the word at `wrong`; without a reason where the line has no known form.
+  static bool understand(const std::vector<std::string_view>& words, Expectation& e, std::string& why,
+                         std::size_t& wrong) {
     const auto is = [](std::string_view word, std::initializer_list<std::string_view> list) {
       return std::find(list.begin(), list.end(), word) != list.end();
     };
-    if (words.size() == 3 && is(words[0], {"casts", "low", "fp32", "left"}) && is(words[1], {"<=", "==", ">="})) {
+    const bool counts = words.size() == 3 && is(words[0], {"casts", "low", "fp32", "left"});
+    if (counts && is(words[1], {"<", ">", "=", "!=", "=<", "=>"})) {
+      why = fmt::format("'{}' is no comparison here", words[1]);
+      wrong = 1;
+      return false;
+    }
+    if (counts && is(words[1], {"<=", "==", ">="})) {
       e.count = words[0];
       e.comparator = words[1];
       const char* last = words[2].data() + words[2].size();
       const auto read = std::from_chars(words[2].data(), last, e.number);
       if (read.ec == std::errc() && read.ptr == last) return true;
-      why = fmt::format("'{}' is no number", words[2]);
+      why = fmt::format("'{}' is no number of nodes or casts", words[2]);
+      wrong = 2;
       return false;
     }
-    if (words.size() < 2 || words.size() > 3 || !is(words.back(), {"low", "fp32", "left"})) return false;
+    if (words.size() < 2 || words.size() > 3) return false;
+    if (!is(words.back(), {"low", "fp32", "left"})) {
+      why = fmt::format("a node is not '{}'", words.back());
+      wrong = words.size() - 1;
+      return false;
+    }
     e.wanted = words.back();
     e.op = words[words.size() - 2];
     if (words.size() == 2) return true;
@@ -165,7 +191,14 @@ class Test {
       if (kind_of(c.plan.nodes[n]) != e.wanted) others.push_back(n);
     }
     if (found == 0) {
-      failures.error(codes::kExpectation, "no node is meant").at(span, "matches nothing in the model").in(m.path);
+      std::vector<std::string> known;
+      for (NodeId n = 0; n < m.nodes.size(); ++n) known.emplace_back(m.op_of(n).name);
+      const bool op_known = e.op == "*" || std::find(known.begin(), known.end(), e.op) != known.end();
+      failures
+          .error(codes::kExpectation, op_known ? "no node of the model has this name or scope"
+                                               : fmt::format("no node of the model is a '{}'", e.op))
+          .at(span, op_known ? "" : did_you_mean(e.op, known))
+          .in(m.path);
       return;
     }
     if (others.empty()) return;
@@ -190,8 +223,10 @@ class Test {
                                                : c.plan.left_nodes;
     const bool holds = e.comparator == "<=" ? is <= e.number : e.comparator == ">=" ? is >= e.number : is == e.number;
     if (!holds) {
-      failures.error(codes::kExpectation, fmt::format("there are {}", is))
-          .at(span, e.count == "casts" ? "casts that are added" : "nodes")
+      const std::string what = e.count == "casts" ? fmt::format("{} cast{} added", is, is == 1 ? " is" : "s are")
+                                                  : fmt::format("{} node{} {}", is, is == 1 ? " is" : "s are", e.count);
+      failures.error(codes::kExpectation, fmt::format("{}, where {} {} is expected", what, e.comparator, e.number))
+          .at(span)
           .in(c.model->path);
     }
   }

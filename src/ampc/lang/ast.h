@@ -52,7 +52,8 @@ struct Qualifiers {
 
 /// `3` or `Scale`
 struct Operand {
-  std::optional<std::int64_t> position;  // as written, from 1
+  static constexpr std::int64_t kNone = INT64_MIN;  // what was written is none, and reported
+  std::optional<std::int64_t> position;             // as written, from 1
   std::string name;
   Span span;
 };

@@ -10,6 +10,7 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/lang/synonyms.h"
 
 namespace ampc::lang {
 
@@ -67,7 +68,8 @@ class Declaration {
     for (const ast::TypeVariable& v : n_.types) {
       if (used_.contains(v.name.text)) continue;
       diagnostics_.error(codes::kBadDeclaration, "no operand and no result has the type " + quote(v.name.text))
-          .at(v.name.span);
+          .at(v.name.span)
+          .fix("leave it out, or give an operand this type: x: " + v.name.text);
       return std::nullopt;
     }
     return std::move(out_);
@@ -88,7 +90,9 @@ class Declaration {
     }
     if (!n_.since) return;
     if (!n_.since->whole || n_.since->value < 1 || n_.since->value > 1e6) {
-      diagnostics_.error(codes::kBadNumber, "a version is a whole number, from 1").at(n_.since->span);
+      diagnostics_.error(codes::kBadNumber, "a version is a whole number, from 1")
+          .at(n_.since->span)
+          .fix("write the version of the domain that brought it: since 2");
       return;
     }
     out_.since_version = static_cast<int>(n_.since->value);
@@ -99,7 +103,9 @@ class Declaration {
     if (fresh) return true;
     diagnostics_.error(codes::kDefinedTwice, fmt::format("there are two {}s {}", what, quote(word.text)))
         .at(word.span, "here again")
-        .also(it->second, "first here");
+        .also(it->second, "first here")
+        .fix(what == "type variable" ? "say all its types at once: " + word.text + " in fp32, fp16"
+                                     : "give one of the two another name");
     return false;
   }
 
@@ -133,6 +139,7 @@ class Declaration {
   }
 
   void unknown_type(const ast::Word& word, bool variables) {
+    if (!unknown_.insert(word.text).second) return;  // once a declaration
     auto& d = diagnostics_.error(codes::kNoSuchType, "no type is called " + quote(word.text)).at(word.span);
     std::vector<std::string> names(std::begin(kOthers), std::end(kOthers));
     names.emplace_back(kAny);
@@ -140,6 +147,10 @@ class Declaration {
       names.emplace_back(short_name(static_cast<ElemType>(t)));
     if (variables) {
       for (const ast::TypeVariable& v : n_.types) names.push_back(v.name.text);
+    }
+    if (const std::string_view meant = type_meant(word.text); !meant.empty()) {
+      d.label = "did you mean '" + std::string(meant) + "'?";
+      return;
     }
     d.label = did_you_mean(word.text, names);
     if (!d.label.empty()) return;
@@ -160,7 +171,8 @@ class Declaration {
         diagnostics_
             .error(codes::kBadDeclaration,
                    fmt::format("{} stands for any number of {}s, so it is the last one", quote(f.name.text), what))
-            .at(f.name.span);
+            .at(f.name.span)
+            .fix("move it behind the others");
       }
       Formal formal;
       formal.name = f.name.text;
@@ -225,7 +237,9 @@ class Declaration {
         diagnostics_.error(codes::kBadDeclaration, "this is no default of type " + quote(a.type.text)).at(a.value);
     if (formal.kind == AttrKind::string) {
       d.fix("a text stands in quotes");
-    } else if (formal.kind != AttrKind::floating && formal.kind != AttrKind::integer) {
+    } else if (formal.kind == AttrKind::floating || formal.kind == AttrKind::integer) {
+      d.fix(formal.kind == AttrKind::integer ? "write a whole number" : "write a number");
+    } else {
       d.fix("only int, float and string have defaults here; an attribute that may be left out is written " +
             a.name.text + "?: " + a.type.text);
     }
@@ -237,6 +251,7 @@ class Declaration {
   Signature out_;
   std::vector<bool> tensor_only_;  // by type variable
   std::set<std::string> used_;
+  std::set<std::string> unknown_;  // types that were reported
 };
 
 // ---- as text ----

@@ -5,9 +5,7 @@
 
 namespace ampc::lang::syntax {
 
-namespace {
-
-std::string value_of(const std::string& setting) {
+std::string values_after(const std::string& setting) {
   if (setting == "dtype") return "'fp16' or 'bf16'";
   if (setting == "promote") return "'on' or 'off'";
   if (setting == "gray") return "'local' or 'cut'";
@@ -28,6 +26,8 @@ std::string value_of(const std::string& setting) {
   if (setting == "is" || setting == "not") return "'weight', 'constant' or 'given'";
   return "a value";
 }
+
+namespace {
 
 // The grammar's own token names, where nothing better is known.
 std::string tokens(antlr4::Parser* parser, const antlr4::misc::IntervalSet& expected) {
@@ -75,7 +75,7 @@ std::string expectation(antlr4::Parser* parser, const antlr4::RecognitionExcepti
     case AmpParser::RuleToggle:
     case AmpParser::RuleChoice:
     case AmpParser::RuleProperty:
-      return value_of(before == nullptr ? "" : before->getText());
+      return values_after(before == nullptr ? "" : before->getText());
     case AmpParser::RulePatternItem:
     case AmpParser::RulePatternName:
       return "the name of a pattern, or levels and data types,";

@@ -101,7 +101,9 @@ class Loader {
 
   std::optional<std::size_t> follow(const std::string& importing, const ast::Word& target) {
     if (target.text.empty()) {
-      diagnostics_.error(codes::kNoSuchFile, "the name of the file to import is empty").at(target.span);
+      diagnostics_.error(codes::kNoSuchFile, "the name of the file to import is empty")
+          .at(target.span)
+          .fix("write import \"default.amp\"");
       return std::nullopt;
     }
     const std::vector<std::string> candidates = import_candidates(importing, target.text, options_);
@@ -124,7 +126,10 @@ class Loader {
     }
     auto& d = diagnostics_.error(codes::kNoSuchFile, "no rule file '" + target.text + "' is found").at(target.span);
     for (const std::string& path : candidates) d.note("looked for " + path);
-    if (const std::string help = near_miss(target.text, candidates); !help.empty()) d.fix(help);
+    const std::string help = near_miss(target.text, candidates);
+    d.fix(help.empty()
+              ? "files are looked for beside this one, in folders of -I, and among the rules that come with ampc"
+              : help);
     return std::nullopt;
   }
 
@@ -160,7 +165,7 @@ class Loader {
         }
       }
     }
-    d.fix("move what both need into a file that imports neither");
+    d.fix(open_.end() - begin == 1 ? "leave the import out" : "move what both need into a file that imports neither");
   }
 
   bool leads_to(const std::string& importing, const std::string& text, std::size_t unit) const {
@@ -171,17 +176,35 @@ class Loader {
   }
 
   static std::string near_miss(const std::string& text, const std::vector<std::string>& candidates) {
-    for (const std::string& path : candidates) {
+    if (text.find('\\') != std::string::npos) {
+      std::string mended = text;
+      std::replace(mended.begin(), mended.end(), '\\', '/');
+      return "folders are separated by '/': import \"" + mended + "\"";
+    }
+    const auto named = [](const fs::path& folder, const std::string& name, bool file) {
       std::vector<std::string> names;
       std::error_code error;
-      const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-      for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-        if (it->path().extension() == ".amp") names.push_back(it->path().filename().string());
+      for (fs::directory_iterator it(folder.empty() ? "." : folder, error), end; !error && it != end;
+           it.increment(error)) {
+        std::error_code none;
+        if (file ? it->path().extension() == ".amp" : it->is_directory(none))
+          names.push_back(it->path().filename().string());
       }
       std::sort(names.begin(), names.end());
-      if (const auto name = nearest(fs::path(path).filename().string(), names)) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) return std::optional(name);
+      return nearest(name, names);
+    };
+    for (const std::string& candidate : candidates) {
+      const fs::path path(candidate);
+      const fs::path folder = path.parent_path();
+      const std::string file = path.filename().string();
+      if (const auto name = named(folder, file, true))
         return "did you mean '" + fs::path(text).replace_filename(*name).string() + "'?";
-      }
+      const fs::path written(text);
+      if (exists(folder.string()) || written.parent_path() != written.parent_path().filename()) continue;
+      const auto near = named(folder.parent_path(), folder.filename().string(), false);
+      const auto name = near ? named(folder.parent_path() / *near, file, true) : std::nullopt;
+      if (name) return "did you mean '" + (fs::path(*near) / *name).string() + "'?";
     }
     return {};
   }

@@ -48,7 +48,8 @@ void Names::define(const ast::Alias& alias) {
     if (!parameters.insert(p.text).second) {
       diagnostics_
           .error(codes::kDefinedTwice, "the alias " + quote(name) + " lists the parameter " + quote(p.text) + " twice")
-          .at(p.span);
+          .at(p.span)
+          .fix("give one of the two another name");
     }
   }
   for (const ast::AliasTarget& t : alias.targets) {
@@ -66,9 +67,11 @@ void Names::define(const ast::Alias& alias) {
     target->alias = &alias;
     for (const ast::Binding& b : t.bindings) {
       if (!parameters.contains(b.parameter.text)) {
-        diagnostics_.error(codes::kUnknownParameter, quote(name) + " has no parameter " + quote(b.parameter.text))
-            .at(b.parameter.span, did_you_mean(b.parameter.text, {parameters.begin(), parameters.end()}))
-            .also(alias.name.span, "the alias");
+        auto& d =
+            diagnostics_.error(codes::kUnknownParameter, quote(name) + " has no parameter " + quote(b.parameter.text))
+                .at(b.parameter.span, did_you_mean(b.parameter.text, {parameters.begin(), parameters.end()}))
+                .also(alias.name.span, "the alias");
+        if (d.label.empty()) d.fix("list it behind the alias's name: " + name + "(..., " + b.parameter.text + ")");
         continue;
       }
       Target plain = *target;
@@ -88,7 +91,8 @@ void Names::define(const ast::Alias& alias) {
         diagnostics_
             .error(codes::kDefinedTwice,
                    "the parameter " + quote(b.parameter.text) + " stands for two operands of " + spelling(target->op))
-            .at(b.parameter.span);
+            .at(b.parameter.span)
+            .fix("give each operand a parameter of its own");
       }
     }
     definition.meaning += ")=" + spelling(target->op);
@@ -103,7 +107,9 @@ void Names::define(const ast::Alias& alias) {
   diagnostics_.error(codes::kDefinedTwice, "the alias " + quote(name) + " has two meanings")
       .at(alias.name.span, "here it means something else")
       .also(it->second.alias->name.span, "and here")
-      .fix("import one of the two files, or rename one alias");
+      .fix(alias.name.span.file == it->second.alias->name.span.file
+               ? "give one of the two another name"
+               : "import one of the two files, or rename one alias");
 }
 
 bool Names::is_alias(const std::string& name) const {
@@ -131,11 +137,28 @@ std::vector<Target> Names::operators(const ast::Op& op) const {
     if (const auto it = aliases_.find(op.name); it != aliases_.end()) return it->second.targets;
   }
   if (auto one = target(op)) {
-    if (!one->known()) warn_if_nearly_declared(op);
+    if (!one->known() && !warn_if_nearly_a_domain(op)) warn_if_nearly_declared(op);
     return {std::move(*one)};
   }
   report_unknown(op);
   return {};
+}
+
+// Domains that nothing is known of are taken as they stand, but `ai.onx::MatMul` is a slip.
+bool Names::warn_if_nearly_a_domain(const ast::Op& op) const {
+  if (!operators_.operators(op.domain).empty()) return false;
+  std::optional<std::string> near;
+  for (const std::string_view known : operators_.domains()) {
+    constexpr std::size_t kFarthest = 2;  // letters
+    const std::string domain(known.empty() ? "ai.onnx" : known);
+    const bool alike = edit_distance(op.domain, domain, kFarthest) <= kFarthest || domain.ends_with("." + op.domain);
+    if (alike && !operators_.versions(known, op.name).empty() && (!near || domain < *near)) near = domain;
+  }
+  if (!near) return false;
+  diagnostics_.warning(codes::kNearlyDeclared, "nothing is known of a domain " + quote(op.domain))
+      .at(op.span, "did you mean " + quote(*near == "ai.onnx" ? op.name : *near + "::" + op.name) + "?")
+      .fix("an operator of your own is declared: extern " + op.domain + "::" + op.name + "(...) -> (...)");
+  return true;
 }
 
 // Whoever declares some operators of a domain may leave others out, but not by a slip of the pen.
@@ -169,7 +192,16 @@ void Names::report_unknown(const ast::Op& op) const {
     return;
   }
   d.label = did_you_mean(op.name, names);
-  if (!d.label.empty() || op.qualified) return;
+  if (!d.label.empty()) return;
+  if (op.qualified) {
+    d.fix("an operator of your own belongs in a domain of your own: com.acme::" + op.name);
+    return;
+  }
+  if (const std::size_t point = op.name.rfind('.'); point != std::string::npos && point + 1 < op.name.size()) {
+    d.fix("a domain and its operator are joined by '::': " + op.name.substr(0, point) +
+          "::" + op.name.substr(point + 1));
+    return;
+  }
   const bool capital = op.name[0] >= 'A' && op.name[0] <= 'Z';  // as every operator's name begins
   d.fix(capital ? "an operator of another domain is written with it: com.microsoft::" + op.name
                 : "write the ONNX operator's name, or define what this stands for: alias " + op.name + " = ...");
@@ -275,6 +307,7 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
   const std::string what = results ? "result" : "operand";
   const std::string op = spelling(target.op);
   OperandRef ref{-1, operand.name, operand.span};
+  if (operand.position == ast::Operand::kNone) return std::nullopt;  // reported
 
   if (!results && target.has_parameters()) {
     const std::vector<ast::Word>& list = target.alias->parameters;
@@ -310,7 +343,8 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
                                                          " stands for no operand of " + op)
                     .at(operand.span)
                     .also(target.alias->name.span, "the alias");
-      if (!bound.empty()) d.fix("those that do are " + list_of(bound, false, "and"));
+      d.fix(bound.empty() ? "bind it in the alias: " + op + "(X: " + ref.name + ")"
+                          : "those that do are " + list_of(bound, false, "and"));
       return std::nullopt;
     }
   }
@@ -319,7 +353,9 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
     if (operand.position) {
       ref.position = static_cast<int>(*operand.position - 1);
       if (ref.position >= 0) return ref;
-      diagnostics_.error(codes::kNoSuchPosition, what + "s are counted from 1").at(operand.span);
+      diagnostics_.error(codes::kNoSuchPosition, what + "s are counted from 1")
+          .at(operand.span)
+          .fix("the first one is " + std::string(results ? "result" : "arg") + " 1");
       return std::nullopt;
     }
     diagnostics_.error(codes::kNeedsPosition, "no schema tells the " + what + "s of " + op + " by name")
@@ -346,7 +382,8 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
     } else {
       std::vector<std::string> names;
       for (const Formal& f : formals(*target.versions.back(), results)) names.push_back(f.name);
-      d.fix("its " + what + "s, counted from 1, are " + list_of(names, false, "and"));
+      d.fix(names.size() == 1 ? "its one " + what + " is " + names[0] + ", number 1"
+                              : "its " + what + "s, counted from 1, are " + list_of(names, false, "and"));
     }
     return std::nullopt;
   }
@@ -358,8 +395,11 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
   if (const AttrFormal* a = results ? nullptr : attribute(target, ref.name)) {
     d.label = "this is an attribute";
     d.note(quote(a->name) + " is no tensor: no role applies to it");
-  } else if (d.label.empty() && !names.empty()) {
-    d.fix("its " + what + "s are " + list_of(names, false, "and"));
+  }
+  if (const bool near = d.label.starts_with("did"); !near) {
+    d.fix(names.empty()       ? "it has no " + what + "s at all"
+          : names.size() == 1 ? "its one " + what + " is " + names[0]
+                              : "its " + what + "s are " + list_of(names, false, "and"));
   }
   return std::nullopt;
 }

@@ -62,6 +62,7 @@ class Names {
   std::string declaration_of(const OpName& op) const;
 
   void warn_if_nearly_declared(const ast::Op& op) const;
+  bool warn_if_nearly_a_domain(const ast::Op& op) const;
 
   const Program& program_;
   const Operators& operators_;

@@ -1,3 +1,6 @@
+#include <memory>
+#include <set>
+
 #include "ampc/diag/codes.h"
 #include "ampc/lang/ast.h"
 #include "ampc/lang/syntax.h"
@@ -20,46 +23,57 @@ bool known_version(antlr4::CommonTokenStream& tokens, const syntax::Places& plac
   if (number->getText() == kVersion) return true;
   diagnostics.error(codes::kNoSuchVersion, "version " + number->getText() + " of the rule language is not known")
       .at(places.of(number))
-      .fix("this compiler knows version " + std::string(kVersion));
+      .fix("this compiler knows version " + std::string(kVersion) + ": write amp " + std::string(kVersion));
   return false;
 }
 
 // `amp 1` stands first, and nowhere else.
 void check_place_of_version(const File& file, bool begins_with_amp, Diagnostics& diagnostics) {
-  bool first = true;
-  if (file.statements.empty() && !begins_with_amp && !diagnostics.failed()) {
+  if (file.statements.empty()) {
+    if (begins_with_amp || diagnostics.failed()) return;
     diagnostics.error(codes::kNoVersion, "the file says nothing")
         .at({file.id, 0, 0})
         .fix("a rule file begins with 'amp 1'");
+    return;
   }
+  bool late = false;
   for (const Statement& s : file.statements) {
-    const auto* version = std::get_if<Version>(&s.node);
-    if (version != nullptr && !first) {
-      diagnostics.error(codes::kMisplaced, "the version stands once, at the head of the file").at(s.span);
-    }
-    if (first && version == nullptr && !begins_with_amp) {
-      diagnostics.error(codes::kNoVersion, "the file does not say which version of the rule language it is in")
-          .at(s.keyword)
-          .fix("write 'amp 1' before the first statement");
-    }
-    first = false;
+    if (!std::holds_alternative<Version>(s.node) || (&s == file.statements.data() && begins_with_amp)) continue;
+    diagnostics.error(codes::kMisplaced, "the version stands once, at the head of the file")
+        .at(s.span)
+        .fix(begins_with_amp || late ? "leave it out" : "move it before the first statement");
+    late = true;
+  }
+  if (!begins_with_amp && !late) {
+    diagnostics.error(codes::kNoVersion, "the file does not say which version of the rule language it is in")
+        .at(file.statements.front().keyword)
+        .fix("write 'amp 1' before the first statement");
   }
 }
+
+struct Lexed {
+  Lexed(FileId id, const std::string& text) : places(id, text), input(text), lexer(&input), tokens(&lexer) {
+    lexer.removeErrorListeners();
+    tokens.fill();
+  }
+  syntax::Places places;
+  antlr4::ANTLRInputStream input;
+  AmpLexer lexer;
+  antlr4::CommonTokenStream tokens;
+};
 
 }  // namespace
 
 File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
   File file{id, {}, {}};
-  const std::string_view text = sources.text(id);
-  const syntax::Places places(id, text);
-  antlr4::ANTLRInputStream input(std::string{text});
-  syntax::AmpLexer lexer(&input);
-  lexer.removeErrorListeners();
-  antlr4::CommonTokenStream tokens(&lexer);
-  tokens.fill();
+  std::string text(sources.text(id));
   syntax::FaultyLines faulty;
-  if (!known_version(tokens, places, diagnostics) || !syntax::check_tokens(tokens, places, diagnostics, faulty))
-    return file;
+  auto lexed = std::make_unique<Lexed>(file.id, text);
+  if (!known_version(lexed->tokens, lexed->places, diagnostics)) return file;
+  if (syntax::mend(text, lexed->tokens, lexed->places, diagnostics, faulty)) lexed = std::make_unique<Lexed>(id, text);
+  antlr4::CommonTokenStream& tokens = lexed->tokens;
+  const syntax::Places& places = lexed->places;
+  if (!syntax::check_tokens(tokens, places, diagnostics, faulty)) return file;
 
   for (const antlr4::Token* token : tokens.getTokens()) {
     if (token->getType() != AmpLexer::QNAME) continue;
@@ -72,16 +86,19 @@ File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
   syntax::AmpParser::FileContext* tree = nullptr;
   parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
   parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
+  std::shared_ptr<syntax::StatementRecovery> recovery;
   try {
     tree = parser.file();
   } catch (const antlr4::ParseCancellationException&) {
     tokens.seek(0);
     parser.reset();
     parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::LL);
-    parser.setErrorHandler(std::make_shared<syntax::StatementRecovery>(places, diagnostics, faulty));
+    recovery = std::make_shared<syntax::StatementRecovery>(places, diagnostics, faulty);
+    parser.setErrorHandler(recovery);
     tree = parser.file();
   }
-  file.statements = syntax::build(tree->statement(), places, diagnostics);
+  file.statements = syntax::build(tree->statement(), places, diagnostics,
+                                  recovery == nullptr ? std::set<std::size_t>() : recovery->given_back());
   check_place_of_version(file, tokens.size() != 0 && tokens.get(0)->getType() == AmpLexer::AMP, diagnostics);
   return file;
 }

@@ -5,6 +5,7 @@
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/lang/draft.h"
+#include "ampc/lang/synonyms.h"
 
 namespace ampc::lang {
 
@@ -85,7 +86,9 @@ class PredicateResolver {
     } else if (p.left.kind == ast::Term::Kind::number && p.left.number.whole) {
       operand.position = static_cast<std::int64_t>(p.left.number.value);
     } else {
-      diagnostics_.error(codes::kBadComparison, "only an operand can be " + quote(word)).at(p.left.span);
+      diagnostics_.error(codes::kBadComparison, "only an operand can be " + quote(word))
+          .at(p.left.span)
+          .fix("write the operand's name, without quotes, or its number");
       return false;
     }
     auto ref = names_.operand(target_, operand, false);
@@ -106,11 +109,19 @@ class PredicateResolver {
       diagnostics_
           .error(codes::kBadComparison, std::string(plural(left->sort)) + " are equal or not; '" +
                                             std::string(ast::spelling(p.op)) + "' has no meaning for them")
-          .at(p.span);
+          .at(p.span)
+          .fix("write '==' or '!='");
       return false;
     }
-    if (left->term.kind == Term::Kind::number && right->term.kind == Term::Kind::number) {
-      diagnostics_.error(codes::kBadComparison, "this compares two numbers and says nothing of the node").at(p.span);
+    const auto constant = [](const ast::Term& t) {
+      return t.kind == ast::Term::Kind::number || t.kind == ast::Term::Kind::text;
+    };
+    if (constant(p.left) && constant(p.right)) {
+      diagnostics_
+          .error(codes::kBadComparison,
+                 "this compares two " + std::string(plural(left->sort)) + " and says nothing of the node")
+          .at(p.span)
+          .fix("compare an attribute of the operator, or rank(X), dim(X, 0), size(X) or type(X) of an operand");
       return false;
     }
     if (!sensible(p.left, left->term, p.right, p.op, false) || !sensible(p.right, right->term, p.left, p.op, true)) {
@@ -137,13 +148,15 @@ class PredicateResolver {
     const bool whole = counts || (attribute != nullptr && attribute->kind == AttrKind::integer);
     if (whole && other.number.percent) {
       diagnostics_.error(codes::kBadNumber, quote(name) + " is no share: a percentage has no meaning for it")
-          .at(other.span);
+          .at(other.span)
+          .fix("compare it with a number");
       return false;
     }
     const bool equality = op == Predicate::Op::eq || op == Predicate::Op::ne;
     if (whole && equality && limit != std::floor(limit)) {
       diagnostics_.error(codes::kBadNumber, quote(name) + " is a whole number, never " + other.number.text)
-          .at(other.span);
+          .at(other.span)
+          .fix("compare it with a whole number, or by '<' or '>'");
       return false;
     }
     // `rank(W) < 0` and its like hold nowhere, `rank(W) >= 0` everywhere.
@@ -153,7 +166,7 @@ class PredicateResolver {
     if (counts && (limit < 0 || (limit == 0 && at_zero))) {
       diagnostics_.error(codes::kBadNumber, quote(name) + " is never below 0: this holds always or never")
           .at(other.span)
-          .fix("a dimension that nothing tells compares with no number");
+          .fix("compare it with 1 or more, or leave the comparison out");
       return false;
     }
     return true;
@@ -195,6 +208,15 @@ class PredicateResolver {
             ") or '" + name + " is weight'");
     } else if (left.sort == Sort::type || right.sort == Sort::type) {
       d.fix("types are written without quotes: type(X) == fp32");
+    } else {
+      const ast::Term& named = p.left.kind == ast::Term::Kind::name ? p.left : p.right;
+      const bool number = (p.left.kind == ast::Term::Kind::name ? left.sort : right.sort) == Sort::number;
+      if (named.kind == ast::Term::Kind::name) {
+        d.fix(quote(named.name.text) +
+              (number ? " is a number, which stands without quotes" : " is a text, which stands in quotes"));
+      } else {
+        d.fix("numbers stand without quotes");
+      }
     }
     return false;
   }
@@ -234,7 +256,9 @@ class PredicateResolver {
       s.sort = Sort::type;
     } else {
       auto& d = diagnostics_.error(codes::kUnknownProperty, "nothing is called " + quote(f + "(...)")).at(t.name.span);
-      d.label = did_you_mean(f, std::vector<std::string>{"rank", "dim", "size", "type"});
+      const std::string_view meant = question_meant(f);
+      d.label = meant.empty() ? did_you_mean(f, std::vector<std::string>{"rank", "dim", "size", "type"})
+                              : "did you mean " + quote(meant) + "?";
       if (d.label.empty()) d.fix("of an operand one can ask rank(X), dim(X, 0), size(X) and type(X)");
       return std::nullopt;
     }
@@ -250,7 +274,9 @@ class PredicateResolver {
     }
     if (t.index) {
       if (!t.index->whole || std::abs(t.index->value) > 64) {
-        diagnostics_.error(codes::kBadNumber, "a dimension is a whole number").at(t.index->span);
+        diagnostics_.error(codes::kBadNumber, "no tensor has a dimension " + t.index->text)
+            .at(t.index->span)
+            .fix("dimensions are counted from 0: dim(X, 0) is the first, dim(X, -1) the last");
         return std::nullopt;
       }
       s.term.number = t.index->value;
@@ -271,7 +297,8 @@ class PredicateResolver {
       s.term.text = word;
       if (std::find(known.begin(), known.end(), word) != known.end()) return s;
       auto& d = diagnostics_.error(codes::kUnknownName, "no type is called " + quote(word)).at(t.span);
-      d.label = did_you_mean(word, known);
+      const std::string_view meant = type_meant(word);
+      d.label = meant.empty() ? did_you_mean(word, known) : "did you mean " + quote(meant) + "?";
       if (d.label.empty()) d.fix("types are " + list_of(known, false, "and"));
       return std::nullopt;
     }
@@ -298,7 +325,8 @@ class PredicateResolver {
     diagnostics_
         .error(codes::kBadComparison,
                "the attribute " + quote(word) + " of " + spelling(target_.op) + " is neither a number nor a text")
-        .at(t.span);
+        .at(t.span)
+        .fix("ask an operand's shape or type, or an attribute that is one number or one text");
     return std::nullopt;
   }
 
@@ -311,6 +339,10 @@ class PredicateResolver {
     std::vector<std::string> names = Names::operand_names(target_, false);
     const std::vector<std::string> attributes = Names::attribute_names(target_);
     names.insert(names.end(), attributes.begin(), attributes.end());
+    if (elem_type(word) != ElemType::undefined) {
+      d.fix("to ask for a type, write type(" + (names.empty() ? "X" : names[0]) + ") == " + word);
+      return std::nullopt;
+    }
     d.label = did_you_mean(word, names);
     if (!d.label.empty()) return std::nullopt;
     names.clear();

@@ -1,9 +1,12 @@
 // Syntax errors: one message in the language's own terms, then on with the next statement.
 #include <algorithm>
+#include <utility>
 
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/lang/synonyms.h"
 #include "ampc/lang/syntax.h"
+#include "ampc/lang/token_kinds.h"
 
 namespace ampc::lang::syntax {
 
@@ -11,85 +14,9 @@ namespace {
 
 using antlr4::Token;
 
-// Verbs that are no name anywhere: wherever they stand, a statement begins.
-bool is_verb(std::size_t type) {
-  switch (type) {
-    case AmpLexer::IMPORT:
-    case AmpLexer::FOLLOW:
-    case AmpLexer::ALLOW:
-    case AmpLexer::DENY:
-    case AmpLexer::UNSUPPORTED:
-    case AmpLexer::LEAVE:
-    case AmpLexer::BOUNDED:
-    case AmpLexer::COMMUTES:
-    case AmpLexer::MOVES:
-    case AmpLexer::OVERRIDE:
-    case AmpLexer::ALIAS:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Statements about names: sure where a pattern follows.
-bool takes_pattern(std::size_t type) {
-  return type == AmpLexer::TENSOR || type == AmpLexer::NODE || type == AmpLexer::GUARD || type == AmpLexer::SCOPE ||
-         type == AmpLexer::BLOCK || type == AmpLexer::WEIGHT || type == AmpLexer::BACKWARD;
-}
-
-bool can_begin(std::size_t type) {
-  if (is_verb(type) || takes_pattern(type)) return true;
-  switch (type) {
-    case AmpLexer::EXTERN:
-    case AmpLexer::AMP:
-    case AmpLexer::DTYPE:
-    case AmpLexer::LEVEL:
-    case AmpLexer::PROMOTE:
-    case AmpLexer::GRAY:
-    case AmpLexer::REWRITE:
-    case AmpLexer::IO:
-    case AmpLexer::OVERFLOWING:
-    case AmpLexer::UNDERFLOWING:
-    case AmpLexer::FUNCTIONS:
-    case AmpLexer::SHARED:
-    case AmpLexer::MASTER:
-    case AmpLexer::COLLECTIVE:
-    case AmpLexer::OPTIMIZER:
-    case AmpLexer::ON:
-    case AmpLexer::PATTERN:
-    case AmpLexer::WEIGHTS:
-    case AmpLexer::DEFAULT:
-    case AmpLexer::OFF:
-    case AmpLexer::ID:
-    case AmpLexer::QNAME:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_name(std::size_t type) { return type == AmpLexer::ID || type == AmpLexer::QNAME; }
-
-std::string shown(const Token* token) {
-  if (token->getType() == Token::EOF) return "the end of the file";
-  std::string text = token->getText();
-  if (token->getType() == AmpLexer::STRING || token->getType() == AmpLexer::REGEX) return text;
-  if (text.size() > 40) text = text.substr(0, 37) + "...";
-  return "'" + text + "'";
-}
-
-// Does a statement begin at the next token, as far as one can tell after a mistake?
-bool begins_statement(antlr4::TokenStream* input) {
-  const Token* token = input->LT(1);
-  const std::size_t type = token->getType();
-  if (is_verb(type)) return true;
-  const std::size_t next = input->LA(2);
-  if (takes_pattern(type) && (next == AmpLexer::STRING || next == AmpLexer::REGEX)) return true;
-  if (type == AmpLexer::EXTERN && next == AmpLexer::QNAME) return true;
-  if (!can_begin(type)) return false;
-  const Token* before = input->LT(-1);
-  // A name at the head of a line begins a statement, unless the line before is to be continued.
-  return before == nullptr || (before->getLine() != token->getLine() && before->getType() != AmpLexer::COMMA);
+std::string of_operator(const std::string& op) {
+  return "to decide about an operator, begin with the verdict: allow " + op + "; to decide about an operand: " + op +
+         " arg 1 keep fp32";
 }
 
 // The keywords that could stand here.
@@ -116,6 +43,28 @@ antlr4::ParserRuleContext* enclosing(antlr4::Parser* parser, std::size_t rule) {
 
 }  // namespace
 
+// Does a statement begin at the next token, as far as one can tell after a mistake?
+bool StatementRecovery::begins_statement(antlr4::TokenStream* input) const {
+  const Token* token = input->LT(1);
+  const std::size_t type = token->getType();
+  const Token* before = input->LT(-1);
+  const Token* behind = input->LT(2);
+  if (is_verb(type)) {  // but for a line's last word, which has nothing to say anything of
+    return before == nullptr || before->getLine() != token->getLine() || behind->getLine() == token->getLine();
+  }
+  const std::size_t next = behind->getType();
+  if (takes_pattern(type) && (next == AmpLexer::STRING || next == AmpLexer::REGEX)) return true;
+  if (type == AmpLexer::EXTERN && next == AmpLexer::QNAME) return true;
+  const bool new_line =
+      before != nullptr && before->getLine() != token->getLine() && before->getType() != AmpLexer::COMMA;
+  // A name at the head of a line begins a statement, unless the line before is to be continued.
+  if (can_begin(type)) return before == nullptr || new_line;
+  // Words that begin none are told of where they are surely meant to.
+  return new_line && token->getCharPositionInLine() == 0 &&
+         (type == AmpLexer::KEEP || type == AmpLexer::STORE || type == AmpLexer::NOT || type == AmpLexer::ARG ||
+          type == AmpLexer::RESULT || type == AmpLexer::FROM || type == AmpLexer::EXCEPT);
+}
+
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
       "alias",   "allow",     "amp",       "backward",    "block",   "bounded",   "collective", "commutes",
@@ -136,25 +85,30 @@ void StatementRecovery::sync(antlr4::Parser* parser) {
     if (type == Token::EOF || can_begin(type)) return;
     if (type == AmpLexer::RBRACE) {
       if (rule == AmpParser::RuleBody) return;
-      diagnostics_.error(codes::kStrayBrace, "this '}' closes nothing").at(places_.of(token));
+      diagnostics_.error(codes::kStrayBrace, "this '}' closes nothing")
+          .at(places_.of(token))
+          .fix("leave it out, or open what it closes with '{'");
       parser->consume();
       continue;
     }
     if (give_back_head(parser, "an operator's name")) return;
-    const Token* before = input->LT(-1);
-    const bool same_line = before != nullptr && before->getLine() == token->getLine();
-    if (!faulty_.contains(token->getLine())) {
-      auto& d = diagnostics_
-                    .error(codes::kExpected, same_line ? "unexpected " + shown(token) + " after " + shown(before)
-                                                       : "expected a statement, found " + shown(token))
-                    .at(places_.of(token), same_line ? "the statement is complete before this" : "");
-      if (type == AmpLexer::ARG || type == AmpLexer::RESULT) {
-        d.fix("begin with the operator: LayerNormalization " + token->getText() + " 1 keep fp32");
-      }
-    }
+    tell_unexpected(input);
     parser->consume();
     skip_to_statement(parser);
   }
+}
+
+// The next token neither continues the statement before it nor begins one.
+void StatementRecovery::tell_unexpected(antlr4::TokenStream* input) {
+  const Token* token = input->LT(1);
+  const Token* before = input->LT(-1);
+  if (faulty_.contains(token->getLine()) || !told_.insert(token->getLine()).second) return;
+  const bool same_line = before != nullptr && before->getLine() == token->getLine();
+  diagnostics_
+      .error(codes::kExpected, same_line ? "unexpected " + shown(token) + " after " + shown(before)
+                                         : "expected a statement, found " + shown(token))
+      .at(places_.of(token), same_line ? "the statement is complete before this" : "")
+      .fix(advice_behind(input));
 }
 
 Token* StatementRecovery::recoverInline(antlr4::Parser* parser) { throw antlr4::InputMismatchException(parser); }
@@ -165,6 +119,11 @@ void StatementRecovery::recover(antlr4::Parser* parser, std::exception_ptr e) {
   antlr4::TokenStream* input = parser->getTokenStream();
   if (input->index() == parser->getContext()->start->getTokenIndex() && input->LA(1) != Token::EOF) parser->consume();
   leave_pattern(parser);
+  const Token* before = input->LT(-1);
+  if (before != nullptr && before->getType() == AmpLexer::RBRACE && before->getLine() == input->LT(1)->getLine() &&
+      is_verb(input->LA(1))) {
+    parser->consume();  // `pattern … } allow`: a verb where the pattern's action belongs
+  }
   skip_to_statement(parser);
   endErrorCondition(parser);
 }
@@ -215,15 +174,50 @@ bool StatementRecovery::give_back_head(antlr4::Parser* parser, std::string_view 
       head->getLine() == before->getLine()) {
     return false;
   }
-  // A value is checked later and reported then; a name that fits would pass.
   const std::size_t last = before->getType();
-  if (is_verb(last) || last == AmpLexer::COMMA || last == AmpLexer::COLON || last == AmpLexer::ASSIGN ||
-      last == AmpLexer::ARG || last == AmpLexer::RESULT || last == AmpLexer::EXCEPT) {
-    diagnostics_.error(codes::kExpected, "expected " + std::string(missing) + " after " + shown(before))
-        .at(places_.of(before));
+  std::string wanted(missing);
+  if (last == AmpLexer::STRING || last == AmpLexer::REGEX) {
+    wanted = "an action";
+  } else if (last == AmpLexer::RBRACE) {
+    wanted = "'keep fp32', 'low' or 'follow'";
+  } else if (!is_verb(last) && last != AmpLexer::COMMA && last != AmpLexer::COLON && last != AmpLexer::ASSIGN &&
+             last != AmpLexer::ARG && last != AmpLexer::RESULT && last != AmpLexer::EXCEPT) {
+    wanted = values_after(before->getText());
   }
+  if (!faulty_.contains(before->getLine()) && told_.insert(before->getLine()).second) {
+    diagnostics_.error(codes::kExpected, "expected " + wanted + " after " + shown(before)).at(places_.of(before));
+  }
+  given_back_.insert(head->getTokenIndex());
   input->seek(head->getTokenIndex());
   return true;
+}
+
+// A name behind what reads as a complete statement.
+void StatementRecovery::report_in_line(const Token* head, const Token* before, const Token* before_that) {
+  if (told_.contains(head->getLine())) return;
+  const std::size_t type = before->getType();
+  const std::size_t earlier = before_that == nullptr ? Token::INVALID_TYPE : before_that->getType();
+  // `deny fp16 Exp`: the list before reports its missing colon.
+  if ((type == AmpLexer::FP16 || type == AmpLexer::BF16) && before_that != nullptr && earlier != AmpLexer::DTYPE)
+    return;
+  // `tensor "x" kep fp32`: the value is reported later.
+  const bool named = earlier == AmpLexer::STRING || earlier == AmpLexer::REGEX;
+  if (named && type == AmpLexer::ID && before->getText() != "scale" && before->getText() != "low") return;
+  const std::string text = head->getText();
+  if (text == "if" || text == "when" || text == "unless") {
+    diagnostics_.error(codes::kExpected, "expected 'where' before a condition, found " + shown(head))
+        .at(places_.of(head));
+  } else if (earlier == AmpLexer::IO) {
+    diagnostics_.error(codes::kExpected, "expected a name in quotes after " + shown(before) + ", found " + shown(head))
+        .at(places_.of(head))
+        .fix("write \"" + text + "\"");
+  } else if (is_name(type) && !named && !takes_value(earlier)) {
+    diagnostics_.error(codes::kExpected, "expected ',' between " + shown(before) + " and " + shown(head))
+        .at(places_.of(head));
+  } else {
+    diagnostics_.error(codes::kExpected, "unexpected " + shown(head) + " after " + shown(before))
+        .at(places_.of(head), "the statement is complete before this");
+  }
 }
 
 // `alow MatMul, Conv` reads as the begin of a role: names, but no 'arg' after them.
@@ -233,41 +227,41 @@ bool StatementRecovery::report_headless_role(antlr4::Parser* parser) {
   antlr4::TokenStream* input = parser->getTokenStream();
   const Token* head = role->start;
   const std::size_t here = input->index();
+  const bool second_comma = input->LA(1) == AmpLexer::COMMA && input->LA(-1) == AmpLexer::COMMA;
   input->seek(head->getTokenIndex());
   const Token* before = input->LT(-1);
   const Token* before_that = before == nullptr ? nullptr : input->LT(-2);
   const Token* next = input->LT(2);
   input->seek(here);
   const bool same_line = before != nullptr && before->getLine() == head->getLine();
-  const bool after_type = same_line && (before->getType() == AmpLexer::FP16 || before->getType() == AmpLexer::BF16);
-
-  // `deny fp16 Exp`: the list before reports its missing colon.
-  const bool list_without_colon = after_type && before_that != nullptr && before_that->getType() != AmpLexer::DTYPE;
-  if (faulty_.contains(head->getLine()) || list_without_colon) {
+  if (second_comma && !same_line) return false;
+  const bool next_on_line = next->getType() != Token::EOF && next->getLine() == head->getLine();
+  const std::string text = head->getText();
+  if (faulty_.contains(head->getLine())) {
     // One slip, one message, and that is given.
-  } else if (same_line && !is_name(before->getType())) {
-    diagnostics_.error(codes::kExpected, "unexpected " + shown(head) + " after " + shown(before))
-        .at(places_.of(head), "the statement is complete before this");
   } else if (same_line) {
-    diagnostics_.error(codes::kExpected, "expected ',' between " + shown(before) + " and " + shown(head))
-        .at(places_.of(head));
-  } else if (const auto word = nearest(head->getText(), statement_words());
-             word && (next->getLine() == head->getLine()) && is_name(head->getType())) {
-    diagnostics_.error(codes::kUnknownStatement, "no statement begins with " + shown(head))
-        .at(places_.of(head), "did you mean '" + *word + "'?");
-  } else if (next->getLine() != head->getLine() || next->getType() == AmpLexer::COMMA ||
-             next->getType() == Token::EOF) {
+    report_in_line(head, before, before_that);
+  } else if (std::string word(statement_meant(text)); !word.empty() || (next_on_line && is_name(head->getType()))) {
+    if (word.empty()) word = nearest(text, statement_words()).value_or("");
+    const bool operator_like = head->getType() == AmpLexer::QNAME || (text[0] >= 'A' && text[0] <= 'Z');
+    if (!word.empty()) {
+      diagnostics_.error(codes::kUnknownStatement, "no statement begins with " + shown(head))
+          .at(places_.of(head), "did you mean '" + word + "'?");
+    } else if (operator_like || next->getType() == AmpLexer::COMMA) {
+      diagnostics_.error(codes::kExpected, "expected 'arg' or 'result' after " + shown(head) + ", found " + shown(next))
+          .at(places_.of(next))
+          .fix(of_operator(text));
+    } else {
+      diagnostics_.error(codes::kUnknownStatement, "no statement begins with " + shown(head))
+          .at(places_.of(head))
+          .fix(kStatements);
+    }
+  } else {
     diagnostics_.error(codes::kExpected, "expected 'arg' or 'result' after " + shown(head))
         .at(places_.of(head))
-        .fix("to decide about an operator, begin with the verdict: allow " + head->getText() +
-             "; to decide about an operand: " + head->getText() + " arg 1 keep fp32");
-  } else {
-    diagnostics_.error(codes::kUnknownStatement, "no statement begins with " + shown(head))
-        .at(places_.of(head))
-        .fix(
-            "statements begin with allow, deny, follow, ... or with an operator and 'arg' or 'result': MatMul arg 1 "
-            "keep fp32");
+        .fix(of_operator(text));
   }
+  told_.insert(head->getLine());
   // What stands behind the head may be the next statement already.
   input->seek(head->getTokenIndex() + 1);
   return true;
@@ -280,14 +274,19 @@ void StatementRecovery::reportError(antlr4::Parser* parser, const antlr4::Recogn
   const Token* token = e.getOffendingToken();
   if (here->getRuleIndex() == AmpParser::RuleBody && token->getType() == Token::EOF &&
       here->start->getType() == AmpLexer::LBRACE) {
-    if (!end_reported_) diagnostics_.error(codes::kUnclosedBody, "this '{' is not closed").at(places_.of(here->start));
+    if (!end_reported_)
+      diagnostics_.error(codes::kUnclosedBody, "this '{' is not closed")
+          .at(places_.of(here->start))
+          .fix("close it with '}'");
     end_reported_ = true;
     return;
   }
   if (auto* p = dynamic_cast<AmpParser::GraphPatternContext*>(enclosing(parser, AmpParser::RuleGraphPattern));
       p != nullptr && token->getType() == Token::EOF && p->LBRACE() != nullptr && p->RBRACE() == nullptr) {
     if (!end_reported_) {
-      diagnostics_.error(codes::kUnclosedBody, "this '{' is not closed").at(places_.of(p->LBRACE()->getSymbol()));
+      diagnostics_.error(codes::kUnclosedBody, "this '{' is not closed")
+          .at(places_.of(p->LBRACE()->getSymbol()))
+          .fix("close it with '}'");
     }
     end_reported_ = true;
     return;
@@ -301,26 +300,17 @@ void StatementRecovery::reportError(antlr4::Parser* parser, const antlr4::Recogn
   if (before != nullptr) message += " after " + shown(before);
   const bool next_line = before != nullptr && before->getLine() != token->getLine();
   if (next_line && faulty_.contains(before->getLine())) return;
+  // The token that was not taken, or what stands right behind it, was told of already.
+  const std::size_t index = token->getTokenIndex();
+  const std::size_t last = std::exchange(last_, next_line ? last_ : index);
+  if (last != 0 && before != nullptr && (index == last || before->getTokenIndex() == last)) return;
   if (!next_line && token->getType() != Token::EOF) message += ", found " + shown(token);
-  auto& d = diagnostics_.error(codes::kExpected, message).at(places_.of(token));
+  auto& d = diagnostics_.error(codes::kExpected, message).at(places_.of(token)).fix(advice(parser, e));
   if (!next_line && is_name(token->getType())) d.label = did_you_mean(token->getText(), expected_words(parser, e));
   // What is missing at the end of a line is missing there, not at the head of the next.
-  if (next_line || token->getType() == Token::EOF) d.at(before != nullptr ? places_.of(before) : places_.of(token));
-
-  if (here->getRuleIndex() == AmpParser::RuleAction && token->getText() == "fp32")
-    d.fix("write 'keep fp32' or 'store fp32'");
-  if (token->getType() == AmpLexer::ASSIGN && enclosing(parser, AmpParser::RuleCondition) != nullptr) {
-    d.fix("'==' compares");
-  }
-  if (token->getType() == AmpLexer::EQ && enclosing(parser, AmpParser::RuleAlias) != nullptr) d.fix("one '=' names");
-  if (here->getRuleIndex() == AmpParser::RuleTypeName && token->getType() == AmpLexer::TENSOR)
-    d.fix("only tensors are meant: write fp16 for tensor(float16)");
-  if (here->getRuleIndex() == AmpParser::RulePattern && is_name(token->getType())) {
-    d.fix("write \"" + token->getText() + "\"");
-  }
-  if (here->getRuleIndex() == AmpParser::RuleImportFile && token->getType() != Token::EOF && !next_line) {
-    d.fix("write import \"" + token->getText() + (token->getText().ends_with(".amp") ? "\"" : ".amp\""));
-  }
+  const bool at_end = next_line || token->getType() == Token::EOF;
+  if (at_end) d.at(before != nullptr ? places_.of(before) : places_.of(token)).fix("");
+  told_.insert(at_end && before != nullptr ? before->getLine() : token->getLine());
   end_reported_ = end_reported_ || token->getType() == Token::EOF;
 }
 

@@ -4,6 +4,7 @@
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/lang/resolver.h"
+#include "ampc/lang/synonyms.h"
 
 namespace ampc::lang {
 
@@ -12,6 +13,17 @@ namespace {
 constexpr std::size_t kMostLevels = 32;  // bits of When::levels
 
 std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+// What to write instead of a glob that is none.
+std::string glob_help(std::string_view error) {
+  if (error.starts_with("'{'")) return "close it with '}'; the letter itself is written \\\\{";
+  if (error.starts_with("'}'")) return "leave it out; the letter itself is written \\\\}";
+  if (error.starts_with("it is empty")) return "\"**\" stands for every name";
+  if (error.starts_with("the range")) return "write the smaller number first: {1..3}";
+  if (error.starts_with("a range is of")) return "words are listed: {query,key,value}";
+  if (error.starts_with("a range of more")) return "write * for any number";
+  return "write it with fewer braces";
+}
 
 }  // namespace
 
@@ -32,20 +44,25 @@ Draft Resolver::run() {
 
 void Resolver::collect_levels() {
   std::map<std::string, const ast::LevelDefinition*> found;
-  for (const Unit& unit : program_.units) {
-    for (const ast::Statement& s : unit.file.statements) {
+  for (const std::size_t unit : program_.imports_first) {
+    for (const ast::Statement& s : program_.units[unit].file.statements) {
       const auto* definition = std::get_if<ast::LevelDefinition>(&s.node);
       if (definition == nullptr) continue;
       const auto [it, fresh] = found.try_emplace(definition->name.text, definition);
       if (fresh) continue;
       diagnostics_.error(codes::kDefinedTwice, "the level " + quote(definition->name.text) + " is defined twice")
           .at(definition->name.span, "here again")
-          .also(it->second->name.span, "first here");
+          .also(it->second->name.span, "first here")
+          .fix(definition->name.span.file == it->second->name.span.file
+                   ? "join the two, or give one another name"
+                   : "leave it out, or give it another name; to change one verdict of it, write override deny " +
+                         definition->name.text + ": ...");
     }
   }
   if (found.size() > kMostLevels) {
     diagnostics_.error(codes::kBadNumber, "more than " + std::to_string(kMostLevels) + " levels are defined")
-        .at(found.rbegin()->second->name.span);
+        .at(found.rbegin()->second->name.span)
+        .fix("leave one out");
     while (found.size() > kMostLevels) found.erase(std::prev(found.end()));
   }
   for (const auto& [name, definition] : found) {  // in the order of their names
@@ -62,6 +79,10 @@ std::optional<std::uint32_t> Resolver::level(const ast::Word& name) {
   std::vector<std::string> known;
   for (const Level& l : draft_.rules.levels) known.push_back(l.name);
   auto& d = diagnostics_.error(codes::kUnknownLevel, "no level is called " + quote(name.text)).at(name.span);
+  if (!type_meant(name.text).empty() || elem_type(name.text) != ElemType::undefined || name.text == "fp8") {
+    d.fix("the data types that a list may be for are fp16 and bf16");
+    return std::nullopt;
+  }
   d.label = did_you_mean(name.text, known);
   if (known.empty()) {
     d.fix("levels are defined by rules: import the file that does, or write level " + name.text + " { default fp32 }");
@@ -150,6 +171,9 @@ bool Resolver::allowed(const ast::Word& word, const std::string& what, const std
   if (std::find(values.begin(), values.end(), word.text) != values.end()) return true;
   auto& d = diagnostics_.error(codes::kBadValue, what + " has no value " + quote(word.text)).at(word.span);
   d.label = did_you_mean(word.text, values);
+  if (const std::string meant(type_meant(word.text)); std::find(values.begin(), values.end(), meant) != values.end()) {
+    d.label = "did you mean " + quote(meant) + "?";
+  }
   d.fix("it is " + list_of(values));
   return false;
 }
@@ -162,20 +186,24 @@ bool Resolver::is_fp32(const ast::Word& type) {
   if (type.text == "fp16" || type.text == "bf16") {
     d.fix("what a rule lowers to is the setting dtype: write 'keep fp32' for what is not to be lowered");
   } else {
-    d.label = did_you_mean(type.text, std::vector<std::string>{"fp32"});
+    d.label = type_meant(type.text) == "fp32" ? "did you mean 'fp32'?"
+                                              : did_you_mean(type.text, std::vector<std::string>{"fp32"});
     if (d.label.empty()) d.fix("write 'fp32'");
   }
   return false;
 }
 
 std::optional<NamePattern> Resolver::pattern(const ast::Pattern& p) {
+  constexpr std::string_view kRegex =
+      "expressions are RE2's, without look-around and back-references; \\ takes the meaning of the letter behind it";
   std::string error;
   auto result = p.regex ? NamePattern::regex(p.text, &error) : NamePattern::glob(p.text, &error);
   if (!result) {
     diagnostics_
         .error(codes::kBadPattern,
                std::string("this is no ") + (p.regex ? "regular expression: " : "name pattern: ") + error)
-        .at(p.span);
+        .at(p.span)
+        .fix(p.regex ? std::string(kRegex) : glob_help(error));
   }
   return result;
 }
@@ -224,7 +252,7 @@ void Resolver::statement(const ast::LevelPart& n, const ast::Statement& s, const
       n.value.text == it->second->value.text
           ? diagnostics_.warning(codes::kDuplicate, "the level has said " + quote(n.key.text) + " already")
           : diagnostics_.error(codes::kSettingTwice, "the level says " + quote(n.key.text) + " twice, with two values");
-  d.at(s.span).also(it->second->key.span, "first here");
+  d.at(s.span).also(it->second->key.span, "first here").fix("leave one of the two out");
 }
 
 Draft resolve(const Program& program, const Names& names, Diagnostics& diagnostics) {

@@ -91,13 +91,20 @@ void Resolver::show_declaration(Diagnostic& d, const Target& target) {
 
 void Resolver::check_lowerable(const Target& target, const ast::Qualifiers& q, Span span) {
   if (!target.known()) return;
+  std::vector<std::string> never;
   for (const ast::Word& w : q.dtypes) {
-    if (lowers(target, w.text == "fp16" ? ElemType::float16 : ElemType::bfloat16)) continue;
-    auto& d = diagnostics_.error(codes::kNeverLow, "no opset has " + spelling(target.op) + " in " + w.text);
-    show_declaration(d.at(span, "cannot be allowed for this type"), target);
+    if (!lowers(target, w.text == "fp16" ? ElemType::float16 : ElemType::bfloat16)) never.push_back(w.text);
+  }
+  if (!never.empty()) {
+    auto& d = diagnostics_.error(codes::kNeverLow,
+                                 "no opset has " + spelling(target.op) + " in " + list_of(never, false, "or"));
+    d.fix("leave it out of this list, or say 'deny' for the type");
+    show_declaration(
+        d.at(span, "cannot be allowed for " + std::string(never.size() == 1 ? "this type" : "these types")), target);
   }
   if (q.dtypes.empty() && !lowers(target, ElemType::float16) && !lowers(target, ElemType::bfloat16)) {
     auto& d = diagnostics_.warning(codes::kNeverLow, "'allow' has no effect on " + spelling(target.op));
+    d.fix("leave it out of this list");
     show_declaration(d.at(span, "no opset has it in fp16 or bf16"), target);
   }
 }
@@ -157,7 +164,8 @@ void Resolver::statement(const ast::Role& n, const ast::Statement& s, const Cont
             diagnostics_
                 .warning(codes::kDuplicate, std::string(n.results ? "the result" : "the operand") + " is named twice")
                 .at(operand.span)
-                .also(first->span, "here as well");
+                .also(first->span, "here as well")
+                .fix("leave one of the two out");
           }
           continue;
         }
@@ -168,7 +176,8 @@ void Resolver::statement(const ast::Role& n, const ast::Statement& s, const Cont
             .error(codes::kNothingLeft, "every " + std::string(n.results ? "result" : "operand") + " of " +
                                             spelling(target.op) +
                                             " that may be fp32 is excepted: the role is about none")
-            .at(n.operands.span);
+            .at(n.operands.span)
+            .fix("leave the statement out, or except fewer");
         continue;
       }
       const bool about_none = !n.operands.every && entry.rule.operands.empty() && entry.rule.attributes.empty();
@@ -248,6 +257,12 @@ bool Resolver::can_be_float(const Target& target, const OperandRef& ref, bool re
       diagnostics_.error(codes::kNeverFloat, what + " of " + spelling(target.op) + " is never fp32").at(operand.span);
   d.label =
       "it is " + (types.size() > 6 || types.empty() ? "of other types" : list_of(types, false)) + " in every opset";
+  std::vector<std::string> others;
+  for (const Formal& f : results ? target.versions.back()->outputs : target.versions.back()->inputs) {
+    if (!f.tensor_only || f.elems.contains(ElemType::float32)) others.push_back(f.name);
+  }
+  d.fix(others.empty() ? "leave it out: no " + std::string(results ? "result" : "operand") + " of it is ever fp32"
+                       : "leave it out; what may be fp32 is " + list_of(others, false, "and"));
   show_declaration(d, target);
   return false;
 }

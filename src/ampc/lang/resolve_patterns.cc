@@ -35,7 +35,8 @@ class PatternResolver {
     for (const ast::GraphPattern::Step& s : pattern_.steps) step(s);
     if (!failed_) check_read();
     if (calls_ > kMostCalls) {
-      fail(codes::kTooDeep, "a pattern has at most " + count_of(kMostCalls, "call"), rule_.span);
+      fail(codes::kTooDeep, "a pattern has at most " + count_of(kMostCalls, "call"), rule_.span)
+          .fix("cut it into two patterns");
     }
     if (failed_) return std::nullopt;
     return std::move(rule_);
@@ -60,9 +61,8 @@ class PatternResolver {
       auto& d = fail(codes::kDefinedTwice, quote(name.text) + " is bound twice in the pattern " + quote(rule_.name),
                      name.span)
                     .also(it->second.span, "first here");
-      if (step != PatternRule::kAnything) {
-        d.fix("alternatives of one value stand in one step: s = Pow(x, 2) | Mul(x, x)");
-      }
+      d.fix(step == PatternRule::kAnything ? "give one of the two another name"
+                                           : "alternatives of one value stand in one step: s = Pow(x, 2) | Mul(x, x)");
     }
     return value;
   }
@@ -150,7 +150,8 @@ class PatternResolver {
     const bool nameless = c.arguments.empty() || c.arguments.front().kind == Kind::rest ||
                           (c.arguments.front().kind == Kind::name && c.arguments.front().name.text == "_");
     if (c.optional && nameless) {
-      fail(codes::kMisplaced, "where this is missing its first operand stands in its place: it needs a name", c.span);
+      fail(codes::kMisplaced, "where this is missing its first operand stands in its place: it needs a name", c.span)
+          .fix("write a parameter or a step as its first operand: " + c.op.name + "(x)?");
     }
     return result;
   }

@@ -83,7 +83,9 @@ std::optional<WeightTest> Resolver::weight_test(const ast::Predicate& p) {
   using Kind = ast::Predicate::Kind;
   if (p.kind == Kind::compare) return weight_comparison(p);
   if (p.kind == Kind::is) {
-    diagnostics_.error(codes::kBadComparison, "a measure of weights is compared with a number").at(p.span);
+    diagnostics_.error(codes::kBadComparison, "a measure of weights is compared with a number")
+        .at(p.span)
+        .fix("write absmax > 65504, size > 1000, underflow > 1% or overflow > 0%");
     return std::nullopt;
   }
   WeightTest result;
@@ -118,7 +120,9 @@ std::optional<WeightTest> Resolver::weight_comparison(const ast::Predicate& n) {
   test.measure = static_cast<WeightTest::Measure>(known - measures.begin());
   const bool share = *known == "underflow" || *known == "overflow";
   if (n.right.kind != ast::Term::Kind::number) {
-    diagnostics_.error(codes::kBadComparison, quote(*known) + " is compared with a number").at(n.right.span);
+    diagnostics_.error(codes::kBadComparison, quote(*known) + " is compared with a number")
+        .at(n.right.span)
+        .fix(share ? "write a share such as 1%" : "write a number such as 65504");
     return std::nullopt;
   }
   const ast::Number& number = n.right.number;
@@ -126,12 +130,14 @@ std::optional<WeightTest> Resolver::weight_comparison(const ast::Predicate& n) {
   if (share && (test.limit < 0 || test.limit > 1)) {
     diagnostics_.error(codes::kBadNumber, quote(*known) + " is a share of a weight's elements, between 0% and 100%")
         .at(number.span)
-        .fix(number.percent ? "" : "write " + number.text + "%");
+        .fix(number.percent || number.value < 0 || number.value > 100 ? "write a share such as 1%"
+                                                                      : "write " + number.text + "%");
     ok = false;
   }
   if (!share && number.percent) {
     diagnostics_.error(codes::kBadNumber, quote(*known) + " is no share: a percentage has no meaning for it")
-        .at(number.span);
+        .at(number.span)
+        .fix("write a number such as 65504");
     ok = false;
   }
   if (!ok) return std::nullopt;
@@ -153,6 +159,7 @@ void Resolver::statement(const ast::Scope& n, const ast::Statement& s, const Con
   }
   std::sort(texts.begin(), texts.end());
   std::string key = "scope";
+  if (scope.patterns.size() != n.patterns.size()) key += "\x1f" + std::to_string(s.keyword.begin);  // as no other
   for (const std::string& t : texts) key += "\x1e" + t;
   statements(n.body, {context.unit, enter(std::move(scope), key), std::nullopt, "a scope", false});
 }
@@ -172,7 +179,10 @@ void Resolver::statement(const ast::Block& n, const ast::Statement& s, const Con
     const auto good = [](const ast::Number& x) { return x.whole && x.value >= 0 && x.value < 4294967295.0; };
     for (const ast::Number* x : {&n.first, &n.last}) {
       if (!good(*x)) {
-        diagnostics_.error(codes::kBadRange, "the number of a node is whole and not below 0").at(x->span);
+        diagnostics_.error(codes::kBadRange, "the number of a node is whole, from 0 to 4294967294")
+            .at(x->span)
+            .fix("nodes are counted from 0, and the last one is not in the range: nodes [1,3)");
+        key += "\x1f" + std::to_string(s.keyword.begin);  // as no other
       }
     }
     if (good(n.first) && good(n.last)) {

@@ -32,6 +32,16 @@ bool has(const OptimizerRule& rule, Part part) {
 
 }  // namespace
 
+namespace {
+
+// The name of an operand that was written by its number.
+std::string canonical(const OperandRef& ref, const Target& target) {
+  const Formal* f = target.known() ? Names::find_formal(*target.versions.back(), ref, false) : nullptr;
+  return f == nullptr || f->variadic ? print(ref) : f->name;
+}
+
+}  // namespace
+
 void Resolver::statement(const ast::Optimizer& n, const ast::Statement& s, const Context& context) {
   if (!only_in_file(s, context, "'optimizer'")) return;
   for (const Target& target : names_.operators(n.op)) {
@@ -44,11 +54,12 @@ void Resolver::statement(const ast::Optimizer& n, const ast::Statement& s, const
       auto one = slot(o, target);
       ok = ok && one.has_value();
       if (!one) continue;
-      const auto [first, fresh] = seen.try_emplace(print(one->operand), o.operand.span);
+      const auto [first, fresh] = seen.try_emplace(canonical(one->operand, target), o.operand.span);
       if (!fresh) {
         diagnostics_.error(codes::kDuplicate, quote(first->first) + " stands here twice")
             .at(o.operand.span)
-            .also(first->second, "here first");
+            .also(first->second, "here first")
+            .fix("an operand is one of the three: leave one of the two out");
         ok = false;
       }
       rule.slots.push_back(std::move(*one));
@@ -143,7 +154,8 @@ void settle_training(Draft& draft, Diagnostics& diagnostics) {
     } else if (it->second.span.file == rule.span.file) {
       diagnostics.warning(codes::kDuplicate, quote(spelling(rule.op)) + " is said to be an optimizer twice")
           .at(rule.span)
-          .also(it->second.span, "here as well");
+          .also(it->second.span, "here as well")
+          .fix("leave one of the two out");
     }
   }
   draft.rules.optimizers = std::move(kept);

@@ -33,7 +33,8 @@ void settle(std::vector<Rule>& rules, const char* what, Scope scope, Answer answ
       diagnostics
           .warning(codes::kDuplicate, std::string("the ") + what + " '" + rule.pattern.text() + "' has this rule twice")
           .at(rule.span)
-          .also(first.span, "here as well");
+          .also(first.span, "here as well")
+          .fix("leave one of the two out");
     }
   }
   rules = std::move(kept);

@@ -36,7 +36,7 @@ void override_patterns(Draft& draft, const Program& program, Diagnostics& diagno
                       .error(codes::kNothingToOverride,
                              "'override' finds no pattern " + quote(by.rule.name) + " in imported files")
                       .at(by.rule.span, did_you_mean(by.rule.name, names));
-        if (!by.off) d.fix("leave 'override' out");
+        if (d.label.empty()) d.fix(by.off ? "leave the statement out" : "leave 'override' out");
         continue;
       }
       std::vector<PatternEntry> left;

@@ -293,7 +293,8 @@ class Settler {
               .warning(codes::kDuplicate,
                        quote(spelling(e.rule.op)) + " is " + std::string(past(e.rule.verdict)) + " twice")
               .at(at->rule.span)
-              .also(first->rule.span, "here as well");
+              .also(first->rule.span, "here as well")
+              .fix("leave one of the two out");
         }
         return true;
       }
@@ -351,7 +352,8 @@ class Settler {
           other->target.alias == e.target.alias) {
         diagnostics_.warning(codes::kDuplicate, "this role of " + quote(spelling(e.rule.op)) + " is given twice")
             .at(e.rule.span)
-            .also(other->rule.span, "here as well");
+            .also(other->rule.span, "here as well")
+            .fix("leave one of the two out");
       }
       return true;
     }

@@ -80,7 +80,8 @@ void settle_settings(Draft& draft, const Program& program, Diagnostics& diagnost
       } else if (one_file) {
         diagnostics.warning(codes::kDuplicate, "the setting '" + e->key.text + "' is given twice")
             .at({e->key.span.file, e->key.span.begin, e->value.span.end})
-            .also({first->key.span.file, first->key.span.begin, first->value.span.end}, "here as well");
+            .also({first->key.span.file, first->key.span.begin, first->value.span.end}, "here as well")
+            .fix("leave one of the two out");
       }
     }
     apply(draft.rules.scopes[where.first].settings, draft.rules, where.second, first->value.text);

@@ -4,6 +4,7 @@
 #include "ampc/diag/codes.h"
 #include "ampc/diag/utf8.h"
 #include "ampc/lang/syntax.h"
+#include "ampc/lang/token_kinds.h"
 
 namespace ampc::lang::syntax {
 
@@ -12,24 +13,15 @@ namespace {
 // Enough for any rule file, and far from where recursion would meet the end of the stack.
 constexpr int kDeepest = 64;
 
-std::string help_for(std::string_view text) {
-  if (text[0] == ';') return "statements need no terminator: leave it out";
-  if (text[0] == '\'' || text[0] == '`') return "names and patterns stand in double quotes: \"...\"";
-  if (text[0] == '&') return "write 'and'";
-  if (text[0] == '|') return "write 'or'; in a pattern in quotes, alternatives are {a,b}";
-  if (text[0] == '!') return "write 'not'";
-  if (text[0] == ']') return "a range of nodes is half open: nodes [1,3)";
-  if (text[0] == '.') return "a range of numbers belongs into a pattern: \"layer.{0..3}\"";
-  return {};
-}
-
-// "\xe2\x80\x9c" is shown as it is, a control character as its number.
-std::string shown(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first >= 0x20 && first != 0x7f) return "'" + std::string(text) + "'";
-  constexpr std::string_view digits = "0123456789abcdef";
-  return std::string("\\x") + digits[first >> 4U] + digits[first & 15U];
-}
+// `&&`, `||` and `!` are words here.
+struct Operator {
+  char letter;
+  std::size_t type;
+  const char* help;
+};
+constexpr Operator kOperators[] = {{'&', AmpLexer::AND, "write 'and'"},
+                                   {'|', AmpLexer::OR, "write 'or'; in a pattern in quotes, alternatives are {a,b}"},
+                                   {'!', AmpLexer::NOT, "write 'not'"}};
 
 // `|` is a letter of a pattern's body alone.
 void check_bars(const std::vector<antlr4::Token*>& list) {
@@ -94,24 +86,23 @@ bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagn
     if (token == nullptr) continue;
     const Span span = places.of(token);
     switch (token->getType()) {
-      case AmpLexer::OPEN_STRING:
-        diagnostics.error(codes::kOpenString, "this string is not closed")
-            .at(span)
-            .fix("end it with \" on the same line");
+      case AmpLexer::OPEN_STRING:  // was reported
         token->setType(AmpLexer::STRING);
-        faulty.insert(token->getLine());
         break;
       case AmpLexer::OPEN_REGEX:
-        diagnostics.error(codes::kOpenString, "this regular expression is not closed")
-            .at(span)
-            .fix("end it with / on the same line; a / inside is written \\/");
         token->setType(AmpLexer::REGEX);
-        faulty.insert(token->getLine());
         break;
-      case AmpLexer::SLASH_COMMENT:
-        diagnostics.error(codes::kForeignComment, "comments begin with '#'").at(span);
+      case AmpLexer::SLASH_COMMENT: {
+        const bool name = i > 0 && list[i - 1]->getLine() == token->getLine() && takes_pattern(list[i - 1]->getType());
+        diagnostics.error(codes::kForeignComment, "comments begin with '#'")
+            .at(span)
+            .fix(name                         ? "a glob stands in quotes: \"*bias\""
+                 : token->getText()[1] == '/' ? "write # in place of //"
+                                              : "write # at the head of each of its lines");
+        if (name) faulty.insert(token->getLine());
         token->setChannel(antlr4::Token::HIDDEN_CHANNEL);
         break;
+      }
       case AmpLexer::STRAY: {
         // Neighbours that are alike ("&&", ";;") are one mistake.
         std::size_t last = i;
@@ -120,19 +111,24 @@ bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagn
                list[last + 1]->getStartIndex() == list[last]->getStopIndex() + 1) {
           ++last;
         }
+        const auto* meant = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                         [&](const Operator& o) { return o.letter == token->getText()[0]; });
         for (std::size_t k = i; k <= last; ++k) {
-          if (auto* stray = dynamic_cast<antlr4::WritableToken*>(list[k])) {
+          auto* stray = dynamic_cast<antlr4::WritableToken*>(list[k]);
+          if (stray == nullptr) continue;
+          if (k == i && meant != std::end(kOperators)) {
+            stray->setType(meant->type);
+          } else {
             stray->setChannel(antlr4::Token::HIDDEN_CHANNEL);
           }
         }
         std::string text = token->getText();
         for (std::size_t k = i + 1; k <= last; ++k) text += list[k]->getText();
         if (strays.emplace(token->getLine(), text).second) {
-          diagnostics.error(codes::kBadCharacter, shown(text) + " has no meaning in a rule file")
+          diagnostics.error(codes::kBadCharacter, "'" + text + "' has no meaning in a rule file")
               .at(places.of(token, list[last]))
-              .fix(help_for(text));
+              .fix(meant != std::end(kOperators) ? meant->help : "leave it out");
         }
-        faulty.insert(token->getLine());
         i = last;
         break;
       }
@@ -152,7 +148,9 @@ bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagn
         break;
     }
     if (braces > kDeepest || parentheses > kDeepest) {
-      diagnostics.error(codes::kTooDeep, "nested more than " + std::to_string(kDeepest) + " deep").at(span);
+      diagnostics.error(codes::kTooDeep, "nested more than " + std::to_string(kDeepest) + " deep")
+          .at(span)
+          .fix("write it with fewer brackets and braces");
       return false;
     }
   }

@@ -13,13 +13,15 @@ using P = AmpParser;
 
 class Builder : private Words {
  public:
-  using Words::Words;
+  Builder(const Places& places, Diagnostics& diagnostics, const std::set<std::size_t>& given_back)
+      : Words(places, diagnostics), given_back_(given_back) {}
 
   std::vector<ast::Statement> statements(const std::vector<P::StatementContext*>& trees) {
     std::vector<ast::Statement> result;
     for (P::StatementContext* tree : trees) {
       // A body that is not closed was read all the same.
       if (tree->exception != nullptr && body_of(tree) == nullptr) continue;
+      if (tree->stop != nullptr && given_back_.contains(tree->stop->getTokenIndex())) continue;
       auto node = statement(tree);
       if (!node) continue;
       result.push_back({std::move(*node), places_.of(tree), places_.of(tree->start)});
@@ -40,7 +42,7 @@ class Builder : private Words {
   std::optional<Node> statement(P::StatementContext* s) {
     if (auto* t = s->version()) return ast::Version{number(t->NUMBER())};
     if (auto* t = s->importFile()) {
-      ast::Import import{{text_of(t->STRING()), span(t->STRING())}, {}};
+      ast::Import import{{path_of(t->STRING()), span(t->STRING())}, {}};
       for (P::DomainContext* d : t->domain()) import.domains.push_back(word(d));
       return import;
     }
@@ -125,7 +127,16 @@ class Builder : private Words {
         if (item->op() != nullptr) {
           const ast::Op o = op(item->op());
           if (o.qualified) {
-            diagnostics_.error(codes::kExpected, "levels and data types stand before ':', not operators").at(o.span);
+            diagnostics_.error(codes::kExpected, "levels and data types stand before ':', not operators")
+                .at(o.span)
+                .fix("operators stand behind it: " + std::string(ast::spelling(result.verdict)) +
+                     " O1: " + item->op()->getText());
+          } else if (o.name.find('.') != std::string::npos) {
+            diagnostics_.error(codes::kExpected, "levels and data types stand before ':', not domains")
+                .at(o.span)
+                .fix("a domain and its operator are joined by '::': " + o.name +
+                     "::" + t->operators()->op(0)->getText());
+            return result;
           } else {
             result.qualifiers.levels.push_back({o.name, o.span});
           }
@@ -312,6 +323,9 @@ class Builder : private Words {
       result.text = text_of(t->STRING());
     } else if (t->PERCENT() != nullptr) {
       result.number = number(t->PERCENT());
+    } else if (t->lowType() != nullptr) {
+      result.kind = ast::Term::Kind::name;
+      result.name = word(t->lowType());
     } else if (t->termName() == nullptr) {
       result.number = number(t->NUMBER());
     } else if (t->operand() == nullptr) {
@@ -334,11 +348,13 @@ class Builder : private Words {
       return result;
     }
     const ast::Number n = number(t->NUMBER());
-    // Out of any operator's range is as good as out of the integers' range, and is reported later with the operator.
-    result.position = n.whole && std::abs(n.value) < 1e9 ? static_cast<std::int64_t>(n.value) : -1;
-    if (!n.whole) {
-      diagnostics_.error(codes::kBadNumber, "an operand's position is a whole number").at(result.span);
-      result.position = 1;
+    // Whether the operator has so many is asked later.
+    const bool good = n.whole && std::abs(n.value) < 1e9;
+    result.position = good ? static_cast<std::int64_t>(n.value) : ast::Operand::kNone;
+    if (!good) {
+      diagnostics_.error(codes::kBadNumber, "'" + n.text + "' is no position of an operand")
+          .at(result.span)
+          .fix("operands are counted from 1: arg 1, 2");
     }
     return result;
   }
@@ -370,13 +386,15 @@ class Builder : private Words {
     if (text.ends_with('/')) text.pop_back();  // a missing one was reported
     return {std::move(text), true, span(node)};
   }
+
+  const std::set<std::size_t>& given_back_;
 };
 
 }  // namespace
 
 std::vector<ast::Statement> build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places,
-                                  Diagnostics& diagnostics) {
-  return Builder(places, diagnostics).statements(trees);
+                                  Diagnostics& diagnostics, const std::set<std::size_t>& given_back) {
+  return Builder(places, diagnostics, given_back).statements(trees);
 }
 
 }  // namespace ampc::lang::syntax

@@ -8,9 +8,9 @@
 
 namespace ampc::lang::syntax {
 
-/// Statements that hold a syntax error are left out; it was reported.
+/// Statements that hold a syntax error, or end with one of the tokens of `given_back`, are left out; that was reported.
 std::vector<ast::Statement> build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places,
-                                  Diagnostics& diagnostics);
+                                  Diagnostics& diagnostics, const std::set<std::size_t>& given_back);
 
 /// What a graph pattern shares with other statements.
 struct PatternLeaves {

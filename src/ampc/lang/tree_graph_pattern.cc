@@ -62,7 +62,9 @@ class PatternBuilder {
   ast::Word unqualified(P::PatternNameContext* t) {
     const ast::Op op = leaves_.op(t->start);
     if (op.qualified) {
-      diagnostics_.error(codes::kExpected, "neither a pattern's name nor a level's has a domain").at(op.span);
+      diagnostics_.error(codes::kExpected, "neither a pattern's name nor a level's has a domain")
+          .at(op.span)
+          .fix("leave the domain out: " + op.name);
     }
     return {op.name, op.span};
   }

@@ -39,6 +39,7 @@ std::string Words::text_of(antlr4::tree::TerminalNode* node) const {
   const Span place = span(node);
   std::string result;
   std::size_t end = raw.size();
+  bool sound = true;
   if (end > 1 && raw.back() == '"' && !(end > 2 && raw[end - 2] == '\\' && escaped(raw, end - 1))) --end;
   for (std::size_t i = 1; i < end; ++i) {
     if (raw[i] != '\\' || i + 1 >= end) {
@@ -46,18 +47,30 @@ std::string Words::text_of(antlr4::tree::TerminalNode* node) const {
       continue;
     }
     ++i;
-    if (raw[i] != '"' && raw[i] != '\\') {
+    if (raw[i] != '"' && raw[i] != '\\' && sound) {
+      sound = false;  // once a string
       const auto at = static_cast<std::uint32_t>(i);
       diagnostics_.error(codes::kBadEscape, std::string("'\\") + raw[i] + "' is no escape")
           .at({place.file, place.begin + at - 1, place.begin + at + 1})
           .fix(
               "in a string, \\\\ stands for \\ and \\\" for \"; a regular expression stands between slashes: "
               "/a\\.b/");
-      result += '\\';
     }
+    if (raw[i] != '"' && raw[i] != '\\') result += '\\';
     result += raw[i];
   }
   return result;
+}
+
+std::string Words::path_of(antlr4::tree::TerminalNode* node) {
+  std::string text = node->getText().substr(1);
+  if (text.ends_with('"')) text.pop_back();
+  std::string path;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '"' || text[i + 1] == '\\')) ++i;
+    path += text[i];
+  }
+  return path;
 }
 
 ast::Number Words::number(antlr4::tree::TerminalNode* node) const {
@@ -69,7 +82,9 @@ ast::Number Words::number(antlr4::tree::TerminalNode* node) const {
   const char* end = begin + result.text.size() - (result.percent ? 1 : 0);
   const auto read = std::from_chars(begin, end, result.value);
   if (read.ec != std::errc() || !std::isfinite(result.value)) {
-    diagnostics_.error(codes::kBadNumber, "the number " + result.text + " is out of range").at(result.span);
+    diagnostics_.error(codes::kBadNumber, "the number " + result.text + " is out of range")
+        .at(result.span)
+        .fix("numbers are those of a double: 65504, 0.5, 1e-3");
     result.value = 0;
   }
   result.whole = result.text.find_first_of(".eE%") == std::string::npos;

@@ -18,6 +18,8 @@ class Words {
   ast::Number number(antlr4::tree::TerminalNode* node) const;
   /// A string's text: quotes off, \" and \\ undone.
   std::string text_of(antlr4::tree::TerminalNode* node) const;
+  /// The same of a file's name, where a backslash is a letter.
+  static std::string path_of(antlr4::tree::TerminalNode* node);
   ast::Op op(const antlr4::Token* t) const;
 
  protected:

@@ -135,6 +135,7 @@ std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnost
     auto& d = diagnostics.error(codes::kCannotRead, what).in(path);
     if (error == EISDIR) d.fix("name the .onnx file in it");
     if (error == EINVAL) d.fix("write the model to a file first");
+    if (error == ENOENT) d.fix("the model comes after the rules: ampc RULES MODEL");
     return nullptr;
   }
   if (!parse(*m, diagnostics)) return nullptr;
