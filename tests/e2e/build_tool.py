@@ -88,7 +88,7 @@ class Make(Tool):
         def name(path):
             return str(path).replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
 
-        line = self.shell_line().replace("$", "$$")  # make takes no '#' in a recipe for a comment
+        line = self.shell_line("-MP").replace("--depfile", "-MD -MF").replace("$", "$$")  # make takes no '#' in a recipe for a comment
         (self.folder / "Makefile").write_text(f"{name(self.output)}: {name(self.model)} {name(self.rules)}\n\t{line}\n"
                                               f"-include build/model.d\n")
 

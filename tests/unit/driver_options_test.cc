@@ -74,6 +74,22 @@ TEST(Options, AreWhatTheyWereGiven) {
   EXPECT_EQ(o.options->emit, Emit::file);
 }
 
+TEST(Options, DepfilesAsCompilersSpellThem) {
+  const Outcome o = parse({"r.amp", "m.onnx", "-MD", "-MF", "-out.d", "-MT", "a b", "-MQa b", "-MTc", "-MP"});
+  ASSERT_TRUE(o.options.has_value()) << o.err;
+  EXPECT_EQ(o.options->depfile, "-out.d");
+  EXPECT_TRUE(o.options->depfile_beside);
+  EXPECT_TRUE(o.options->depfile_style.phony);
+  EXPECT_THAT(o.options->depfile_style.targets, testing::ElementsAre("a b", "a\\ b", "c"));
+  EXPECT_TRUE(parse({"r.amp", "m.onnx", "-MMD"}).options.has_value());
+  const Outcome joined = parse({"r.amp", "m.onnx", "-MFx.d"});
+  ASSERT_TRUE(joined.options.has_value()) << joined.err;
+  EXPECT_EQ(joined.options->depfile, "x.d");
+  EXPECT_EQ(parse({"--", "-MFx", "-MD"}).options->rules, "-MFx");  // a file may be called so
+  EXPECT_THAT(parse({"r.amp", "m.onnx", "-MP"}).err, testing::HasSubstr("ask for one with --depfile"));
+  EXPECT_THAT(parse({"r.amp", "m.onnx", "-MT", "x"}).err, testing::HasSubstr("ask for one with --depfile"));
+}
+
 TEST(Options, TheCacheAndItsSize) {
   const Outcome o = parse({"r.amp", "m.onnx", "--cache", "dir", "--cache-size", "500M"});
   ASSERT_TRUE(o.options.has_value()) << o.err;

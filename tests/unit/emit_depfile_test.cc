@@ -50,6 +50,19 @@ TEST(EmitDepfile, TheDataFileIsASecondTarget) {
               ElementsAre(HasSubstr("GNU make misreads '%'")));
 }
 
+TEST(EmitDepfile, OtherTargetsAndPhonyOnes) {
+  DepfileStyle style;
+  style.targets = {"$(dir)/x", escape_depfile_name("a $b")};
+  style.phony = true;
+  const Depfile depfile = make_depfile("o%ut", "m.onnx", Names{"a b.amp", "c#.bin"}, "o%ut.data", style);
+  EXPECT_EQ(depfile.text, "$(dir)/x a\\ $$b: \\\n  m.onnx \\\n  a\\ b.amp \\\n  c\\#.bin\na\\ b.amp:\nc\\#.bin:\n");
+  EXPECT_THAT(depfile.warnings, ElementsAre(HasSubstr("'#'")));  // no word of outputs that are not in it
+  style.targets = {"a\nb"};
+  EXPECT_THAT(make_depfile("out", "m.onnx", {}, {}, style).errors, ElementsAre(HasSubstr("line break")));
+  style.targets.clear();
+  EXPECT_THAT(make_depfile("out", "m.onnx", Names{"a%b"}, {}, style).warnings, ElementsAre(HasSubstr("'%'")));
+}
+
 TEST(EmitDepfile, Escapes) {
   EXPECT_EQ(escape_depfile_name("plain/name-1.onnx"), "plain/name-1.onnx");
   EXPECT_EQ(escape_depfile_name("two words"), "two\\ words");

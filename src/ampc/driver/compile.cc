@@ -138,6 +138,7 @@ class Run {
   int write(Model& model, const lang::RuleSet& rules, bool inline_functions) {
     Plan& plan = c_.plan;
     const std::string output = output_path(plan.low);
+    if (o_.depfile.empty() && o_.depfile_beside) o_.depfile = fs::path(output).replace_extension(".d").string();
     emit::WeightJobs jobs(model);
     const bool as_it_is = plan.identity && !model.has_external && !model.rewritten && !o_.external_data;
     if (!plan.identity) emit::rewrite(model, plan, jobs);
@@ -157,7 +158,8 @@ class Run {
       others = rules.files;
       others.insert(others.end(), model.external_files.begin(), model.external_files.end());
       // Who did not ask for the data file may not have told the build tool of it, and Ninja would refuse the depfile.
-      depfile = emit::make_depfile(output, model.path, others, o_.external_data ? data_path(output) : std::string());
+      depfile = emit::make_depfile(output, model.path, others, o_.external_data ? data_path(output) : std::string(),
+                                   o_.depfile_style);
       for (const auto& e : depfile.errors) diagnostics_.error(codes::kDepfileName, e).in(o_.depfile);
       for (const auto& w : depfile.warnings) diagnostics_.warning(codes::kDepfileName, w).in(o_.depfile);
       if (diagnostics_.failed()) return kWrongInput;
@@ -179,7 +181,9 @@ class Run {
       diagnostics_.note(codes::kCastDevice, "the CPU did casts that were meant for a device: " + fault);
     }
     if (diagnostics_.failed()) return kWrongInput;
-    if (o_.external_data && !written.data_file) depfile = emit::make_depfile(output, model.path, others);
+    if (o_.external_data && !written.data_file) {
+      depfile = emit::make_depfile(output, model.path, others, {}, o_.depfile_style);
+    }
     if (!o_.depfile.empty()) emit::write_depfile(o_.depfile, depfile.text);
     summarise(model, plan, output, written.bytes);
     if (cache_) cache_->trim();

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "ampc/driver/command.h"
+#include "ampc/driver/depfile_options.h"
 
 namespace ampc::driver {
 
@@ -28,8 +29,7 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
   app.add_option("--threshold", o.threshold, "Least bytes of a weight that goes into that file")
       ->type_name("BYTES")
       ->capture_default_str();
-  app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them")
-      ->type_name("FILE");
+  add_depfile_options(app, o);
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");
   auto* cache = app.add_option("--cache", o.cache, "Folder of weights that were cast already, for many runs to share")
                     ->type_name("DIR");
@@ -53,8 +53,12 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
   add_report_options(app, o.report);
   auto* quiet = app.add_flag("-q,--quiet", o.quiet, "No summary, no notes");
   app.add_flag("-v,--verbose", o.verbose, "Tell more of what was done")->excludes(quiet);
-  if (const auto over = parse(app, args, out, err)) {
+  if (const auto over = parse(app, with_long_depfile_names(args), out, err)) {
     exit = *over;
+    return std::nullopt;
+  }
+  if (const std::string wrong = wrong_depfile_options(o); !wrong.empty()) {
+    exit = wrong_usage({}, wrong, err);
     return std::nullopt;
   }
   o.report.quiet = o.quiet;

@@ -9,6 +9,7 @@
 #include "ampc/driver/command_line.h"
 #include "ampc/driver/plan_options.h"
 #include "ampc/driver/report.h"
+#include "ampc/emit/depfile.h"
 #include "ampc/weights/cast_on.h"
 
 namespace ampc::driver {
@@ -22,6 +23,8 @@ struct Options : PlanOptions {
   bool external_data = false;
   std::uint64_t threshold = 1024;  // bytes from which on a weight goes into the data file
   std::string depfile;
+  bool depfile_beside = false;  // beside the output, where `depfile` names none
+  emit::DepfileStyle depfile_style;
   bool write_if_changed = false;
   std::string cache;                                   // folder; empty for none
   std::uint64_t cache_size = std::uint64_t{10} << 30;  // bytes

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ampc/emit/output_file.h"
 #include "ampc/emit/temporary_file.h"
@@ -103,7 +104,7 @@ std::string escape_depfile_name(std::string_view name) {
 }
 
 Depfile make_depfile(std::string_view output, std::string_view model, std::span<const std::string> others,
-                     std::string_view data_file) {
+                     std::string_view data_file, const DepfileStyle& style) {
   std::vector<std::string_view> prerequisites(others.begin(), others.end());
   std::sort(prerequisites.begin(), prerequisites.end());
   prerequisites.erase(std::unique(prerequisites.begin(), prerequisites.end()), prerequisites.end());
@@ -111,17 +112,30 @@ Depfile make_depfile(std::string_view output, std::string_view model, std::span<
                 [&](std::string_view name) { return name == model || name == output || name == data_file; });
 
   Depfile depfile;
-  judge(output, Place::target, depfile);
-  if (!data_file.empty()) judge(data_file, Place::target, depfile);
+  for (const std::string& target : style.targets) {
+    if (target.empty() || target.find('\n') != std::string::npos) judge(target, Place::target, depfile);
+  }
+  if (style.targets.empty()) {
+    judge(output, Place::target, depfile);
+    if (!data_file.empty()) judge(data_file, Place::target, depfile);
+  }
   judge(model, Place::first_prerequisite, depfile);
-  for (const std::string_view name : prerequisites) judge(name, Place::other_prerequisite, depfile);
+  for (const std::string_view name : prerequisites)
+    judge(name, style.phony ? Place::target : Place::other_prerequisite, depfile);
   if (!depfile.errors.empty()) return depfile;
 
-  depfile.text = escape_depfile_name(output);
-  if (!data_file.empty()) depfile.text += ' ' + escape_depfile_name(data_file);
+  if (style.targets.empty()) {
+    depfile.text = escape_depfile_name(output);
+    if (!data_file.empty()) depfile.text += ' ' + escape_depfile_name(data_file);
+  } else {
+    depfile.text = fmt::format("{}", fmt::join(style.targets, " "));
+  }
   depfile.text += fmt::format(": \\\n  {}", escape_depfile_name(model));
   for (const std::string_view name : prerequisites) depfile.text += fmt::format(" \\\n  {}", escape_depfile_name(name));
   depfile.text += '\n';
+  if (style.phony) {
+    for (const std::string_view name : prerequisites) depfile.text += escape_depfile_name(name) + ":\n";
+  }
   return depfile;
 }
 
