@@ -1,7 +1,5 @@
 #include "ampc/emit/weight_jobs.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -63,25 +61,22 @@ void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::by
   weights::Stats stats;
   job.run(begin, out, caster, stats_.empty() ? nullptr : &stats);
   if (stats.count != 0) note(index, stats);
-  if (job.cast && job.ready.empty() && job.size() != 0) {
-    const auto scaled = [&](std::uint64_t at) { return at * (job.source.size() / job.size()); };
-    let_go(job.source.subspan(scaled(begin), scaled(out.size())));
-  }
+  was_read(job, begin, out.size());
 }
 
-/// A page that has been read is not read again, and the process need not be as large as its input.
-void WeightJobs::let_go(wire::Bytes source) const {
-  constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kWorthACall = std::size_t{64} << 10;
-  const auto inside = [&](wire::Bytes file) {
-    return source.data() >= file.data() && source.data() + source.size() <= file.data() + file.size();
-  };
-  if (std::none_of(mapped_.begin(), mapped_.end(), inside)) return;  // pages of ours would come back empty
-  const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(source.data()) % kPage) % kPage;
-  if (source.size() < before + kWorthACall) return;
-  const std::size_t size = (source.size() - before) / kPage * kPage;
-  // Advice, which may go unheard.
-  (void)madvise(const_cast<std::byte*>(source.data()) + before, size, MADV_DONTNEED);
+/// Bytes [begin, begin + size) of the job's result have been made.
+void WeightJobs::was_read(const WeightJob& job, std::uint64_t begin, std::uint64_t size) const {
+  const auto reads = [](const WeightJob& j) { return j.cast && j.ready.empty() && j.size() != 0; };
+  if (!reads(job)) return;
+  std::call_once(counted_, [&] {
+    to_read_.emplace(mapped_);
+    for (const WeightJob& j : jobs_) {
+      if (reads(j)) to_read_->expect(j.source);
+    }
+  });
+  const std::uint64_t from = job.source.size(), to = job.size();
+  const auto scaled = [&](std::uint64_t at) { return from >= to ? at * (from / to) : at / (to / from); };
+  to_read_->read(job.source.subspan(scaled(begin), scaled(size)));
 }
 
 void WeightJobs::note(std::uint64_t index, const weights::Stats& stats) const {

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "ampc/emit/output_file.h"
+#include "ampc/emit/read_once.h"
 #include "ampc/model/model.h"
 #include "ampc/weights/caster.h"
 
@@ -59,10 +61,12 @@ class WeightJobs {
              weights::Caster& caster) const;
 
  private:
-  void let_go(wire::Bytes source) const;
+  void was_read(const WeightJob& job, std::uint64_t begin, std::uint64_t size) const;
 
   std::vector<WeightJob> jobs_;
   std::vector<wire::Bytes> mapped_;            // the input's files
+  mutable std::once_flag counted_;             // what is to be read, when the first of it is
+  mutable std::optional<ReadOnce> to_read_;    // of them
   mutable std::mutex mutex_;                   // guards the statistics
   mutable std::vector<weights::Stats> stats_;  // by job; empty where none are kept
 };

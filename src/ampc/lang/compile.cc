@@ -39,7 +39,14 @@ void sort_scopes(Draft& draft) {
 // Every list in the order of what it says.
 void sort_rules(RuleSet& rules) {
   const auto by_text = [](auto& list, auto text) {
-    std::stable_sort(list.begin(), list.end(), [&](const auto& a, const auto& b) { return text(a) < text(b); });
+    std::vector<std::pair<decltype(text(list.front())), std::size_t>> keys;  // made once, and places break ties
+    keys.reserve(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) keys.emplace_back(text(list[i]), i);
+    std::sort(keys.begin(), keys.end());
+    std::remove_reference_t<decltype(list)> sorted;
+    sorted.reserve(list.size());
+    for (const auto& key : keys) sorted.push_back(std::move(list[key.second]));
+    list = std::move(sorted);
   };
   const auto when = [](const When& w) { return std::tuple(w.levels, w.fp16, w.bf16); };
   by_text(rules.ops, [&](const OpRule& r) {

@@ -3,6 +3,7 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/lang/ast.h"
+#include "ampc/lang/quick_lexer.h"
 #include "ampc/lang/syntax.h"
 #include "ampc/lang/tree_builder.h"
 
@@ -52,13 +53,13 @@ void check_place_of_version(const File& file, bool begins_with_amp, Diagnostics&
 }
 
 struct Lexed {
-  Lexed(FileId id, const std::string& text) : places(id, text), input(text), lexer(&input), tokens(&lexer) {
+  Lexed(FileId id, const std::string& text) : places(id, text), letters(text), lexer(letters), tokens(&lexer) {
     lexer.removeErrorListeners();
     tokens.fill();
   }
   syntax::Places places;
-  antlr4::ANTLRInputStream input;
-  AmpLexer lexer;
+  syntax::Letters letters;
+  syntax::QuickLexer lexer;
   antlr4::CommonTokenStream tokens;
 };
 

@@ -85,6 +85,10 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
+void MappedFile::let_go() const {
+  if (size_ != 0) (void)::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);  // advice
+}
+
 bool MappedFile::changed() const {
   struct stat now {};
   if (fd_ < 0 || ::fstat(fd_, &now) != 0) return false;

@@ -54,6 +54,7 @@ bool parse(Model& m, Diagnostics& diagnostics) {
     return broken(fmt::format("the model {} at byte {} of {}: it is truncated, or no ONNX model", e.what(), e.offset,
                               bytes.size()));
   }
+  d->file.let_go();  // of the weights' pages, a kernel may map many for each that is touched
   m.proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&d->arena);
   google::protobuf::io::ArrayInputStream in(d->skeleton.data(), static_cast<int>(d->skeleton.size()));
   google::protobuf::io::CodedInputStream coded(&in);
