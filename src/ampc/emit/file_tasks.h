@@ -10,12 +10,10 @@ namespace ampc::emit {
 /// Bytes of output that a task makes, more or less: they stay in the cache between cast and write.
 inline constexpr std::uint64_t kTaskBytes = std::uint64_t{256} << 10;
 
-/// How many of `left` bytes the next part of a payload has that lies at `offset` of the file: up to a multiple of
-/// kTaskBytes, or a few bytes less for whole elements. A write that begins and ends within pages costs the kernel more.
+/// How many of `left` bytes at `offset` of a file one task writes: up to a multiple of kTaskBytes. A write that begins
+/// or ends within a page costs the kernel more, and keeps it from using large pages.
 inline std::uint64_t part_size(std::uint64_t offset, std::uint64_t left) {
-  constexpr std::uint64_t kElements = 8;  // the largest one's size
-  std::uint64_t size = (kTaskBytes - offset % kTaskBytes) / kElements * kElements;
-  if (size == 0) size = kTaskBytes;
+  const std::uint64_t size = kTaskBytes - offset % kTaskBytes;
   return size < left ? size : left;
 }
 

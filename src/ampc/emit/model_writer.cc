@@ -1,6 +1,9 @@
 #include "ampc/emit/model_writer.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <google/protobuf/io/coded_stream.h>
@@ -14,43 +17,31 @@
 namespace ampc::emit {
 namespace {
 
-/// A run of output bytes that one thread makes: pieces [first, last), or a part of one payload.
+/// Bytes [begin, end) of the output file, which one thread makes; piece `first` is the first that has some of them.
 struct Task {
-  std::size_t first = 0, last = 0;
-  std::uint64_t begin = 0,
-                size = 0;  // of the payload's result, where last == first + 1 and the piece is larger than a task
-  bool part = false;
+  std::size_t first = 0;
+  std::uint64_t begin = 0, end = 0;
 };
 
-/// Payloads that `routed` takes are given to it.
+/// What lies between payloads that `routed` takes, which are given to it, cut where blocks of the file end.
 std::vector<Task> tasks_of(const wire::Layout& layout, RoutedCasts& routed) {
   std::vector<Task> tasks;
-  Task open;
-  std::uint64_t gathered = 0;
-  const auto close = [&](std::size_t next) {
-    if (open.last > open.first) tasks.push_back(open);
-    open = {next, next, 0, 0, false};
-    gathered = 0;
-  };
+  std::optional<Task> open;
   for (std::size_t i = 0; i < layout.pieces.size(); ++i) {
     const wire::Piece& p = layout.pieces[i];
     if (p.kind == wire::Piece::Kind::payload && routed.takes(p.begin)) {
-      close(i + 1);
       routed.add(p.begin, p.offset);
+      if (open) tasks.push_back(*std::exchange(open, std::nullopt));
       continue;
     }
-    if (p.size > kTaskBytes) {
-      close(i + 1);
-      for (std::uint64_t at = 0; at < p.size; at += tasks.back().size) {
-        tasks.push_back({i, i + 1, at, part_size(p.offset + at, p.size - at), true});
-      }
-      continue;
+    for (std::uint64_t at = p.offset, end = p.offset + p.size; at != end;) {
+      const std::uint64_t size = part_size(at, end - at);
+      if (!open) open = Task{i, at, at};
+      open->end = at += size;
+      if (at % kTaskBytes == 0) tasks.push_back(*std::exchange(open, std::nullopt));
     }
-    open.last = i + 1;
-    gathered += p.size;
-    if (gathered >= kTaskBytes) close(i + 1);
   }
-  close(layout.pieces.size());
+  if (open) tasks.push_back(*open);
   return tasks;
 }
 
@@ -90,28 +81,22 @@ void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, w
   RoutedCasts routed(jobs, router, file, progress);
   const std::vector<Task> tasks = tasks_of(image.layout, routed);
   weights::Caster& caster = weights::cpu_caster();
-  run_in_order(tasks.size(), [&](std::size_t task) {
-    const Task& t = tasks[task];
-    thread_local std::vector<std::byte> buffer;
-    const wire::Piece& first = image.layout.pieces[t.first];
-    std::uint64_t done = t.size;
-    if (t.part && first.kind == wire::Piece::Kind::payload) {
-      jobs.write(first.begin, t.begin, t.size, file, first.offset + t.begin, caster);
-    } else if (t.part) {
-      buffer.resize(t.size);
-      make(image, jobs, first, t.begin, buffer, caster);
-      file.write_at(first.offset + t.begin, buffer);
+  run_in_order(tasks.size(), [&](std::size_t index) {
+    const auto [first, begin, end] = tasks[index];
+    const wire::Piece* piece = &image.layout.pieces[first];
+    if (piece->kind == wire::Piece::Kind::payload && piece->offset + piece->size >= end) {
+      jobs.write(piece->begin, begin - piece->offset, end - begin, file, begin, caster);
     } else {
-      const wire::Piece& last = image.layout.pieces[t.last - 1];
-      buffer.resize(last.offset + last.size - first.offset);
-      for (std::size_t i = t.first; i < t.last; ++i) {
-        const wire::Piece& p = image.layout.pieces[i];
-        make(image, jobs, p, 0, {buffer.data() + (p.offset - first.offset), p.size}, caster);
+      thread_local std::vector<std::byte> buffer;
+      buffer.resize(end - begin);
+      for (std::uint64_t at = begin; at != end; ++piece) {
+        const std::uint64_t size = std::min(piece->offset + piece->size, end) - at;
+        make(image, jobs, *piece, at - piece->offset, {buffer.data() + (at - begin), size}, caster);
+        at += size;
       }
-      file.write_at(first.offset, buffer);
-      done = buffer.size();
+      file.write_at(begin, buffer);
     }
-    if (progress) progress(done);
+    if (progress) progress(end - begin);
   });
   routed.run();
 }

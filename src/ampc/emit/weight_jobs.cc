@@ -1,28 +1,44 @@
 #include "ampc/emit/weight_jobs.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 
 #include "ampc/model/storage.h"
 
 namespace ampc::emit {
 
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;  // of file systems
+
+/// Elements [first, first + count) of a job's result.
+void make(const WeightJob& job, std::uint64_t first, std::size_t count, std::byte* out, weights::Caster& caster,
+          weights::Stats* stats) {
+  const weights::Conversion& c = job.conversion;
+  const std::byte* source = job.source.data() + first * byte_size(c.from);
+  if (job.back) {
+    std::vector<std::byte> rounded(count * byte_size(c.to));
+    caster.cast(c, source, rounded.data(), count);
+    caster.cast({c.to, c.from, false}, rounded.data(), out, count);
+  } else if (stats != nullptr && is_low(c.to)) {
+    stats->merge(caster.cast_measured(c, source, out, count));
+  } else {
+    caster.cast(c, source, out, count);
+  }
+}
+
+}  // namespace
+
 WeightJobs::WeightJobs(const Model& m) {
-  std::vector<const MappedFile*> files{&m.storage->file};
-  for (const MappedFile& f : m.storage->external) files.push_back(&f);
-  std::sort(files.begin(), files.end(),
-            [](const auto* a, const auto* b) { return a->bytes().data() < b->bytes().data(); });
-  for (const auto* f : files) mapped_.push_back(f->bytes());
+  mapped_.push_back(m.storage->file.bytes());
+  for (const MappedFile& f : m.storage->external) mapped_.push_back(f.bytes());
   for (const wire::Bytes b : m.payloads) {
     WeightJob job{b, false, {}};
-    const auto after = std::upper_bound(files.begin(), files.end(), b.data(),
-                                        [](const std::byte* at, const auto* f) { return at < f->bytes().data(); });
-    if (after != files.begin()) {
-      const MappedFile& f = **std::prev(after);
-      job.fd = f.fd();
-      job.file_offset = static_cast<std::uint64_t>(b.data() - f.bytes().data());
+    if (const MappedFile* f = m.storage->file_of(b)) {
+      job.fd = f->fd();
+      job.file_offset = static_cast<std::uint64_t>(b.data() - f->bytes().data());
     }
     jobs_.push_back(job);
   }
@@ -31,28 +47,24 @@ WeightJobs::WeightJobs(const Model& m) {
 void WeightJob::run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster,
                     weights::Stats* stats) const {
   if (out.empty()) return;
-  if (!ready.empty()) {
-    std::memcpy(out.data(), ready.data() + begin, out.size());
+  if (!computes()) {
+    std::memcpy(out.data(), (ready.empty() ? source : ready).data() + begin, out.size());
     return;
   }
-  const std::size_t from = byte_size(conversion.from), to = byte_size(conversion.to);
-  if (!cast || from == 0 || to == 0) {
-    std::memcpy(out.data(), source.data() + begin, out.size());
-    return;
+  const std::size_t unit = byte_size(back ? conversion.from : conversion.to);
+  std::array<std::byte, sizeof(double)> element{};
+  if (const std::size_t within = begin % unit; within != 0) {  // its first bytes, and its statistics, are another's
+    const std::size_t size = std::min(unit - within, out.size());
+    make(*this, begin / unit, 1, element.data(), caster, nullptr);
+    std::memcpy(out.data(), element.data() + within, size);
+    out = out.subspan(size);
+    begin += size;
   }
-  if (back) {
-    const std::size_t count = out.size() / from;
-    std::vector<std::byte> rounded(count * to);
-    caster.cast(conversion, source.data() + begin, rounded.data(), count);
-    caster.cast({conversion.to, conversion.from, false}, rounded.data(), out.data(), count);
-    return;
-  }
-  const std::byte* at = source.data() + begin / to * from;
-  if (stats != nullptr && is_low(conversion.to)) {
-    stats->merge(caster.cast_measured(conversion, at, out.data(), out.size() / to));
-  } else {
-    caster.cast(conversion, at, out.data(), out.size() / to);
-  }
+  const std::size_t whole = out.size() / unit, rest = out.size() % unit;
+  if (whole != 0) make(*this, begin / unit, whole, out.data(), caster, stats);
+  if (rest == 0) return;
+  make(*this, begin / unit + whole, 1, element.data(), caster, stats);
+  std::memcpy(out.data() + whole * unit, element.data(), rest);
 }
 
 void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::byte> out,
@@ -66,17 +78,16 @@ void WeightJobs::run(std::uint64_t index, std::uint64_t begin, std::span<std::by
 
 /// Bytes [begin, begin + size) of the job's result have been made.
 void WeightJobs::was_read(const WeightJob& job, std::uint64_t begin, std::uint64_t size) const {
-  const auto reads = [](const WeightJob& j) { return j.cast && j.ready.empty() && j.size() != 0; };
-  if (!reads(job)) return;
+  if (!job.computes()) return;
   std::call_once(counted_, [&] {
     to_read_.emplace(mapped_);
     for (const WeightJob& j : jobs_) {
-      if (reads(j)) to_read_->expect(j.source);
+      if (j.computes()) to_read_->expect(j.source);
     }
   });
-  const std::uint64_t from = job.source.size(), to = job.size();
-  const auto scaled = [&](std::uint64_t at) { return from >= to ? at * (from / to) : at / (to / from); };
-  to_read_->read(job.source.subspan(scaled(begin), scaled(size)));
+  const std::uint64_t from = byte_size(job.conversion.from), to = job.back ? from : byte_size(job.conversion.to);
+  const std::uint64_t first = (begin + to - 1) / to, last = (begin + size + to - 1) / to;  // elements that begin there
+  to_read_->read(job.source.subspan(first * from, (last - first) * from));
 }
 
 void WeightJobs::note(std::uint64_t index, const weights::Stats& stats) const {
@@ -96,8 +107,10 @@ void WeightJobs::write(std::uint64_t index, std::uint64_t begin, std::uint64_t s
     if (!file.copy_from(job.ready_fd, begin, offset, size)) file.write_at(offset, job.ready.subspan(begin, size));
     return;
   }
-  if (!job.cast && job.fd >= 0 && file.copy_from(job.fd, job.file_offset + begin, offset, size)) return;
-  if (!job.cast) {
+  if (!job.computes()) {
+    // Whole blocks may be shared by the file system; what is copied in any case is written faster than spliced.
+    const std::uint64_t from = job.file_offset + begin;
+    if (job.fd >= 0 && from % kBlock == 0 && offset % kBlock == 0 && file.copy_from(job.fd, from, offset, size)) return;
     file.write_at(offset, job.source.subspan(begin, size));
     return;
   }

@@ -24,13 +24,17 @@ struct WeightJob {
   wire::Bytes ready = {};  // the result, where it is there already; empty where it is not
   int ready_fd = -1;       // the file that begins with it
 
+  /// Whether elements are computed; else the result's bytes are there already.
+  bool computes() const {
+    return cast && ready.empty() && byte_size(conversion.from) != 0 && byte_size(conversion.to) != 0;
+  }
   std::uint64_t size() const {
     const std::size_t from = byte_size(conversion.from);
     return cast && !back && from != 0 ? source.size() / from * byte_size(conversion.to) : source.size();
   }
 
-  /// `out` becomes bytes [begin, begin + out.size()) of the result; begin and size are whole elements.
-  /// With `stats`, a cast to a low type adds what it finds in the source.
+  /// `out` becomes bytes [begin, begin + out.size()) of the result, which may begin and end within elements.
+  /// With `stats`, a cast to a low type adds what it finds in the source of elements that begin there.
   void run(std::uint64_t begin, std::span<std::byte> out, weights::Caster& caster,
            weights::Stats* stats = nullptr) const;
 };

@@ -85,8 +85,11 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
-void MappedFile::let_go() const {
-  if (size_ != 0) (void)::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);  // advice
+void MappedFile::let_go(std::size_t begin, std::size_t end) const {
+  constexpr std::size_t kPage = 4096;
+  begin = (begin + kPage - 1) / kPage * kPage;
+  end = end / kPage * kPage;
+  if (begin < end) (void)::madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED);  // advice
 }
 
 bool MappedFile::changed() const {

@@ -30,8 +30,8 @@ class MappedFile {
   int fd() const { return fd_; }
   /// Whether the file has been written to since it was mapped: its size or its time of change is another.
   bool changed() const;
-  /// Drops the pages that were read so far; they come back when they are read again.
-  void let_go() const;
+  /// Drops whole pages of bytes [begin, end); they come back when they are read again.
+  void let_go(std::size_t begin, std::size_t end) const;
 
  private:
   std::string path_;

@@ -48,13 +48,21 @@ bool parse(Model& m, Diagnostics& diagnostics) {
     return false;
   };
   if (bytes.empty()) return broken({});
+  // Of the weights' pages, a kernel may map 2 MiB for each that is touched.
+  const std::size_t step = std::max(bytes.size() / 64, std::size_t{4} << 20);
+  std::size_t gone = 0;
+  const auto passed = [&](std::size_t offset) {
+    if (offset - gone < step) return;
+    d->file.let_go(gone, offset);
+    gone = offset;
+  };
   try {
-    d->skeleton = wire::cut(bytes, m.payloads);
+    d->skeleton = wire::cut(bytes, m.payloads, passed);
+    d->file.let_go(gone, bytes.size());
   } catch (const wire::Malformed& e) {
     return broken(fmt::format("the model {} at byte {} of {}: it is truncated, or no ONNX model", e.what(), e.offset,
                               bytes.size()));
   }
-  d->file.let_go();  // of the weights' pages, a kernel may map many for each that is touched
   m.proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&d->arena);
   google::protobuf::io::ArrayInputStream in(d->skeleton.data(), static_cast<int>(d->skeleton.size()));
   google::protobuf::io::CodedInputStream coded(&in);
@@ -143,6 +151,7 @@ std::unique_ptr<Model> read_model(const std::string& path, Diagnostics& diagnost
   if (domains) domains(domains_of(*m->proto));
   if (!check_versions(*m, diagnostics)) return nullptr;
   if (!external::attach(*m, diagnostics)) return nullptr;
+  m->storage->sort_files();
   if (opset != 0 && !convert_opset(*m, opset, diagnostics)) return nullptr;
   functions::expand_calls(*m, diagnostics);
   if (diagnostics.failed()) return nullptr;

@@ -117,7 +117,8 @@ void append(std::string& out, const std::byte* begin, const std::byte* end) {
 /// Copies a message without its large payloads.
 class Cutter {
  public:
-  Cutter(Bytes file, std::vector<Bytes>& payloads) : file_(file), payloads_(payloads) {}
+  Cutter(Bytes file, std::vector<Bytes>& payloads, const std::function<void(std::size_t)>& passed)
+      : file_(file), payloads_(payloads), passed_(passed) {}
 
   std::string run() {
     message(Message::model, file_.data(), file_.data() + file_.size());
@@ -151,6 +152,7 @@ class Cutter {
         put_varint(out_, kMarkerSize);
         out_ += marker(payloads_.size());
         payloads_.push_back({body, size});
+        if (passed_) passed_(static_cast<std::size_t>(body - file_.data()));
       } else {
         // The length is known once the body is there: five bytes hold any, and a parser takes a padded one.
         const std::size_t length_at = out_.size();
@@ -170,6 +172,7 @@ class Cutter {
 
   Bytes file_;
   std::vector<Bytes>& payloads_;
+  const std::function<void(std::size_t)>& passed_;
   std::string out_;
 };
 
@@ -300,7 +303,9 @@ class Layouter {
 
 }  // namespace
 
-std::string cut(Bytes file, std::vector<Bytes>& payloads) { return Cutter(file, payloads).run(); }
+std::string cut(Bytes file, std::vector<Bytes>& payloads, const std::function<void(std::size_t)>& passed) {
+  return Cutter(file, payloads, passed).run();
+}
 
 std::string marker(std::uint64_t index) {
   std::string m(kMagic);

@@ -32,8 +32,8 @@ inline constexpr std::size_t kCutThreshold = 1024;
 using Bytes = std::span<const std::byte>;
 
 /// The skeleton of the ModelProto in `file`. Appends to `payloads`; marker i stands for payloads[i].
-/// Throws Malformed.
-std::string cut(Bytes file, std::vector<Bytes>& payloads);
+/// `passed(offset)`, if given, is told where in the file each of them begins. Throws Malformed.
+std::string cut(Bytes file, std::vector<Bytes>& payloads, const std::function<void(std::size_t)>& passed = {});
 
 /// The raw_data that stands for payload `index`.
 std::string marker(std::uint64_t index);

@@ -1,9 +1,11 @@
 #include "ampc/passes/assume.h"
 
 #include <algorithm>
+#include <array>
 
 #include "onnx/onnx_pb.h"
 
+#include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
 
 namespace ampc::passes {
@@ -36,7 +38,9 @@ std::optional<Assumed> assume_ordinary(const PassContext& c, ValueId v, ElemType
   const Assumed assumed{v, low, bytes, most_underflow(c, count)};
   Assumed beginning = assumed;
   beginning.most_underflow = most_underflow(c, kTried);
-  const auto tried = weights::cpu_caster().measure({ElemType::float32, low, false}, bytes.data(), kTried);
+  std::array<std::byte, kTried * sizeof(float)> begin;
+  c.model.storage->copy(bytes.first(begin.size()), begin.data());
+  const auto tried = weights::cpu_caster().measure({ElemType::float32, low, false}, begin.data(), kTried);
   return beginning.holds(tried) ? std::optional(assumed) : std::nullopt;
 }
 

@@ -7,12 +7,14 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 #include "onnx/onnx_pb.h"
 
 #include "ampc/diag/model_codes.h"
+#include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
 #include "ampc/passes/access.h"
 #include "ampc/passes/assume.h"
@@ -24,6 +26,7 @@ namespace {
 
 constexpr std::uint64_t kSmall = 64;           // elements: a scalar, an epsilon, a scale
 constexpr std::uint64_t kWorthALook = 65536;   // elements of a weight that only fp32 nodes read
+constexpr std::size_t kCopied = 65536;         // bytes of a weight that are not worth the pages around it
 constexpr double kNoBound = 1e30;              // a bound like ±3.4e38 stands for none; one of 1e5 may be meant
 constexpr double kLostFraction = 0.01;         // R25: off by more than this is lost
 constexpr double kInsignificant = 1.0 / 2048;  // below this part of the tensor's largest, an element is noise in fp16
@@ -106,12 +109,18 @@ class Ranges {
   }
 
   Measured measure(const Candidate& candidate) const {
-    const wire::Bytes bytes = tensors::bytes_of(m_, *m_.values[candidate.value].weight);
+    wire::Bytes bytes = tensors::bytes_of(m_, *m_.values[candidate.value].weight);
     const std::uint64_t count = bytes.size() / sizeof(float);
     Measured out;
     if (candidate.wanted) {
       out.assumed = assume_ordinary(c_, candidate.value, candidate.low);
       if (out.assumed) return out;
+    }
+    thread_local std::vector<std::byte> copied;
+    if (bytes.size() <= kCopied) {
+      copied.resize(bytes.size());
+      m_.storage->copy(bytes, copied.data());
+      bytes = copied;
     }
     const weights::Conversion conversion{ElemType::float32, candidate.low, false};
     out.stats = c_.measure(conversion, bytes);
