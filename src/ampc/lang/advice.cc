@@ -53,7 +53,7 @@ std::string of_condition(antlr4::TokenStream* input, std::size_t type, std::size
   return {};
 }
 
-std::string of_operator_name(std::size_t type, std::size_t last) {
+std::string of_operator_name(antlr4::TokenStream* input, std::size_t type, std::size_t last) {
   switch (type) {
     case AmpLexer::STRING:
       return "operators' names stand without quotes: allow MatMul";
@@ -62,7 +62,9 @@ std::string of_operator_name(std::size_t type, std::size_t last) {
     case AmpLexer::STAR:
       return "a list names operators; those that no rule names go by the level: level O1 { default fp32 }";
     case AmpLexer::COLON:
-      return last == AmpLexer::COLON ? kJoined : "write the operators behind the verdict: allow MatMul, Gemm";
+      return last == AmpLexer::COLON || input->LA(2) == AmpLexer::COLON
+                 ? kJoined
+                 : "write the operators behind the verdict: allow MatMul, Gemm";
     default:
       return {};
   }
@@ -76,6 +78,7 @@ std::string advice(antlr4::Parser* parser, const antlr4::RecognitionException& e
   const std::size_t type = token->getType();
   const Token* before = input->LT(-1);
   const std::size_t last = before == nullptr ? Token::INVALID_TYPE : before->getType();
+  const std::string behind = before == nullptr ? std::string() : before->getText();
   const antlr4::misc::IntervalSet expected = e.getExpectedTokens();
   const std::size_t rule = parser->getContext()->getRuleIndex();
   if (rule == AmpParser::RuleCondition || rule == AmpParser::RuleTerm || rule == AmpParser::RuleComparator)
@@ -83,7 +86,7 @@ std::string advice(antlr4::Parser* parser, const antlr4::RecognitionException& e
   if (is_value(rule) && (type == AmpLexer::ASSIGN || type == AmpLexer::COLON))
     return "a setting and its value stand side by side: dtype fp16";
   if (is_operator(rule) || (rule == AmpParser::RuleAliasTarget && last == AmpLexer::ASSIGN))
-    return of_operator_name(type, last);
+    return of_operator_name(input, type, last);
   switch (rule) {
     case AmpParser::RuleVersion:
       return "write amp 1";
@@ -119,12 +122,12 @@ std::string advice(antlr4::Parser* parser, const antlr4::RecognitionException& e
                  ? "names are separated by ','"
                  : "";
     case AmpParser::RuleStep:
-      return type == AmpLexer::LPAREN ? "a step names what an operator makes: y = " + before->getText() + "(...)" : "";
+      return type == AmpLexer::LPAREN ? "a step names what an operator makes: y = " + behind + "(...)" : "";
     case AmpParser::RuleArguments:
       return type == AmpLexer::STAR ? "operators are called by their names: Mul(x, x)" : "";
     case AmpParser::RuleGraphPattern:
       return type == AmpLexer::ID && input->LA(2) == AmpLexer::LPAREN
-                 ? "levels and data types stand before the name, with a colon: pattern " + before->getText() + ": " +
+                 ? "levels and data types stand before the name, with a colon: pattern " + behind + ": " +
                        token->getText() + "(...)"
                  : "";
     default:

@@ -107,6 +107,7 @@ struct IoRule {
 struct LevelDefinition {
   Word name;
   std::vector<Statement> body;
+  bool open = false;  // its brace is missing, and was reported: what belongs behind it may stand in the body
 };
 /// `default low`, `weights use`, `off`: what stands in a level's body alone.
 struct LevelPart {
@@ -241,12 +242,14 @@ struct GraphPattern {
 struct Scope {
   std::vector<Pattern> patterns;
   std::vector<Statement> body;
+  bool open = false;  // as of a level
 };
 struct Block {
   Word path;
   bool has_range = false;
   Number first, last;
   std::vector<Statement> body;
+  bool open = false;  // as of a level
 };
 
 struct Statement {
@@ -261,6 +264,7 @@ struct File {
   FileId id = kNoFile;
   std::vector<Statement> statements;
   std::set<std::string, std::less<>> domains;  // of the operators that are written with one
+  std::set<std::string, std::less<>> lost;     // names whose definition holds a syntax error
 };
 
 /// Parses a file that is in `sources`. Reports what is wrong with its syntax; what could be read stands in the result,

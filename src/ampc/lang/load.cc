@@ -101,6 +101,7 @@ class Loader {
 
   std::optional<std::size_t> follow(const std::string& importing, const ast::Word& target) {
     if (target.text.empty()) {
+      program_.incomplete = true;
       diagnostics_.error(codes::kNoSuchFile, "the name of the file to import is empty")
           .at(target.span)
           .fix("write import \"default.amp\"");
@@ -112,11 +113,13 @@ class Loader {
       const std::string who = identity(path);
       if (const auto it = known_.find(who); it != known_.end()) {
         if (!is_open(it->second)) return it->second;
+        program_.incomplete = true;
         report_cycle(it->second, target);
         return std::nullopt;
       }
       RuleFile file = read_rule_file(path);
       if (!file.ok) {
+        program_.incomplete = true;
         if (unreadable_.insert(who).second) {
           diagnostics_.error(file.code, "'" + target.text + "' " + file.fault).at(target.span).fix(file.help);
         }
@@ -124,6 +127,7 @@ class Loader {
       }
       return add(path, std::move(file.text));
     }
+    program_.incomplete = true;
     auto& d = diagnostics_.error(codes::kNoSuchFile, "no rule file '" + target.text + "' is found").at(target.span);
     for (const std::string& path : candidates) d.note("looked for " + path);
     const std::string help = near_miss(target.text, candidates);
@@ -140,6 +144,7 @@ class Loader {
     }
     RuleFile file = read_rule_file(path);
     if (file.ok) return add(path, std::move(file.text));
+    program_.incomplete = true;
     diagnostics_.error(file.code, "the rule file " + file.fault).in(path).fix(file.help);
     return std::nullopt;
   }

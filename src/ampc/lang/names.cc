@@ -25,6 +25,14 @@ Names::Names(const Program& program, const Operators& operators, const CompileOp
              Diagnostics& diagnostics)
     : program_(program), operators_(operators), options_(options), diagnostics_(diagnostics) {
   for (const Unit& unit : program.units) {
+    lost_.insert(unit.file.lost.begin(), unit.file.lost.end());
+    for (const ast::Statement& s : unit.file.statements) {
+      const auto* declaration = std::get_if<ast::Extern>(&s.node);
+      if (declaration == nullptr || !operators.versions(declaration->op.domain, declaration->op.name).empty()) continue;
+      lost_.insert(spelling(OpName{declaration->op.domain, declaration->op.name}));
+    }
+  }
+  for (const Unit& unit : program.units) {
     for (const ast::Statement& s : unit.file.statements) {
       if (const auto* alias = std::get_if<ast::Alias>(&s.node)) define(*alias);
     }
@@ -146,7 +154,7 @@ std::vector<Target> Names::operators(const ast::Op& op) const {
 
 // Domains that nothing is known of are taken as they stand, but `ai.onx::MatMul` is a slip.
 bool Names::warn_if_nearly_a_domain(const ast::Op& op) const {
-  if (!operators_.operators(op.domain).empty()) return false;
+  if (program_.incomplete || !operators_.operators(op.domain).empty()) return false;
   std::optional<std::string> near;
   for (const std::string_view known : operators_.domains()) {
     constexpr std::size_t kFarthest = 2;  // letters
@@ -171,6 +179,8 @@ void Names::warn_if_nearly_declared(const ast::Op& op) const {
 }
 
 void Names::report_unknown(const ast::Op& op) const {
+  const bool alias_like = !op.qualified && op.name[0] >= 'a' && op.name[0] <= 'z';
+  if (is_lost(spelling(OpName{op.domain, op.name})) || (program_.incomplete && alias_like)) return;
   std::string message = "no operator is called " + quote(op.name);
   if (op.qualified)
     message = "the domain " + quote(op.domain.empty() ? "ai.onnx" : op.domain) + " has no operator " + quote(op.name);
@@ -350,6 +360,7 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
   }
 
   if (!target.known()) {
+    if (!operand.position && (program_.incomplete || is_lost(op))) return std::nullopt;
     if (operand.position) {
       ref.position = static_cast<int>(*operand.position - 1);
       if (ref.position >= 0) return ref;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ class Names {
   /// The formal in a version of the operator; nullptr where that version has none.
   static const Formal* find_formal(const Signature& version, const OperandRef& ref, bool results);
 
+  /// Is its definition missing because of a fault that was reported? Then its uses are none.
+  bool is_lost(std::string_view name) const { return lost_.contains(name); }
+
  private:
   struct Definition {
     const ast::Alias* alias = nullptr;
@@ -69,6 +73,7 @@ class Names {
   const CompileOptions& options_;
   Diagnostics& diagnostics_;
   std::map<std::string, Definition, std::less<>> aliases_;
+  std::set<std::string, std::less<>> lost_;
 };
 
 }  // namespace ampc::lang

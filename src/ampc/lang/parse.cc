@@ -66,7 +66,7 @@ struct Lexed {
 }  // namespace
 
 File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
-  File file{id, {}, {}};
+  File file{id, {}, {}, {}};
   std::string text(sources.text(id));
   syntax::FaultyLines faulty;
   auto lexed = std::make_unique<Lexed>(file.id, text);
@@ -98,8 +98,8 @@ File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
     parser.setErrorHandler(recovery);
     tree = parser.file();
   }
-  file.statements = syntax::build(tree->statement(), places, diagnostics,
-                                  recovery == nullptr ? std::set<std::size_t>() : recovery->given_back());
+  syntax::build(tree->statement(), places, diagnostics,
+                recovery == nullptr ? std::set<std::size_t>() : recovery->given_back(), file);
   check_place_of_version(file, tokens.size() != 0 && tokens.get(0)->getType() == AmpLexer::AMP, diagnostics);
   return file;
 }

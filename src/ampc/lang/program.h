@@ -23,6 +23,8 @@ struct Program {
   std::vector<std::vector<bool>> reaches;
   /// Units with the imported ones before those that import them.
   std::vector<std::size_t> imports_first;
+  /// An import failed, which was reported: what nobody defines may stand there.
+  bool incomplete = false;
 };
 
 /// Reads and parses the root and, once each, every file that it imports. What cannot be read is reported and left out.

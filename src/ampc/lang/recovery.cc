@@ -204,7 +204,7 @@ void StatementRecovery::report_in_line(const Token* head, const Token* before, c
   const bool named = earlier == AmpLexer::STRING || earlier == AmpLexer::REGEX;
   if (named && type == AmpLexer::ID && before->getText() != "scale" && before->getText() != "low") return;
   const std::string text = head->getText();
-  if (text == "if" || text == "when" || text == "unless") {
+  if (is_name(type) && (text == "if" || text == "when" || text == "unless")) {
     diagnostics_.error(codes::kExpected, "expected 'where' before a condition, found " + shown(head))
         .at(places_.of(head));
   } else if (earlier == AmpLexer::IO) {
@@ -216,7 +216,8 @@ void StatementRecovery::report_in_line(const Token* head, const Token* before, c
         .at(places_.of(head));
   } else {
     diagnostics_.error(codes::kExpected, "unexpected " + shown(head) + " after " + shown(before))
-        .at(places_.of(head), "the statement is complete before this");
+        .at(places_.of(head), "the statement is complete before this")
+        .fix(earlier == AmpLexer::IMPORT ? "write import \"...\" for com.acme" : "leave it out");
   }
 }
 

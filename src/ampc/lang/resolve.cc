@@ -37,7 +37,7 @@ Draft Resolver::run() {
   for (const Unit& unit : program_.units) draft_.rules.files.push_back(unit.path);
   collect_levels();
   for (std::size_t u = 0; u < program_.units.size(); ++u) {
-    statements(program_.units[u].file.statements, {u, kWholeModel, std::nullopt, {}, false});
+    statements(program_.units[u].file.statements, {u, kWholeModel, std::nullopt, {}, false, false});
   }
   return std::move(draft_);
 }
@@ -76,6 +76,7 @@ void Resolver::collect_levels() {
 
 std::optional<std::uint32_t> Resolver::level(const ast::Word& name) {
   if (const auto index = draft_.rules.level(name.text)) return index;
+  if (program_.incomplete || names_.is_lost(name.text)) return std::nullopt;
   std::vector<std::string> known;
   for (const Level& l : draft_.rules.levels) known.push_back(l.name);
   auto& d = diagnostics_.error(codes::kUnknownLevel, "no level is called " + quote(name.text)).at(name.span);
@@ -103,6 +104,7 @@ void Resolver::statements(const std::vector<ast::Statement>& list, const Context
 // Reports a statement that cannot stand in this context.
 bool Resolver::only_in_file(const ast::Statement& s, const Context& context, std::string_view what) {
   if (context.inside.empty()) return true;
+  if (context.open) return false;
   diagnostics_.error(codes::kMisplaced, std::string(what) + " cannot stand in " + std::string(context.inside))
       .at(s.keyword)
       .fix("move it out of the braces");
@@ -111,6 +113,7 @@ bool Resolver::only_in_file(const ast::Statement& s, const Context& context, std
 
 bool Resolver::not_in_level(const ast::Statement& s, const Context& context, std::string_view what) {
   if (!context.level) return true;
+  if (context.open) return false;
   diagnostics_.error(codes::kMisplaced, std::string(what) + " cannot stand in a level")
       .at(s.keyword)
       .fix("a level holds default, weights, off, lists and roles");
@@ -223,7 +226,7 @@ void Resolver::statement(const ast::LevelDefinition& n, const ast::Statement& s,
   const auto index = draft_.rules.level(n.name.text);
   if (!index) return;
   const bool again = levels_.at(n.name.text) != &n;
-  statements(n.body, {context.unit, kWholeModel, index, "a level", again});
+  statements(n.body, {context.unit, kWholeModel, index, "a level", again, n.open});
 }
 
 void Resolver::statement(const ast::LevelPart& n, const ast::Statement& s, const Context& context) {

@@ -161,7 +161,8 @@ void Resolver::statement(const ast::Scope& n, const ast::Statement& s, const Con
   std::string key = "scope";
   if (scope.patterns.size() != n.patterns.size()) key += "\x1f" + std::to_string(s.keyword.begin);  // as no other
   for (const std::string& t : texts) key += "\x1e" + t;
-  statements(n.body, {context.unit, enter(std::move(scope), key), std::nullopt, "a scope", false});
+  statements(n.body,
+             {context.unit, enter(std::move(scope), key), std::nullopt, "a scope", false, context.open || n.open});
 }
 
 void Resolver::statement(const ast::Block& n, const ast::Statement& s, const Context& context) {
@@ -198,7 +199,7 @@ void Resolver::statement(const ast::Block& n, const ast::Statement& s, const Con
       key += "\x1e" + std::to_string(scope.first) + "," + std::to_string(scope.last);
     }
   }
-  statements(n.body, {context.unit, enter(std::move(scope), key), std::nullopt, "a block", false});
+  statements(n.body, {context.unit, enter(std::move(scope), key), std::nullopt, "a block", false, n.open});
 }
 
 // Equal scopes are one, wherever they are written.

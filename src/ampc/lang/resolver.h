@@ -17,6 +17,7 @@ struct Context {
   std::optional<std::uint32_t> level;  // in a level's body
   std::string_view inside;             // "", "a scope", "a block", "a level"
   bool again = false;                  // in a second definition of a level, which was reported
+  bool open = false;                   // in a body whose brace is missing, which was reported
 };
 
 class Resolver {

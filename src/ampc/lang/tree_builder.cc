@@ -20,7 +20,10 @@ class Builder : private Words {
     std::vector<ast::Statement> result;
     for (P::StatementContext* tree : trees) {
       // A body that is not closed was read all the same.
-      if (tree->exception != nullptr && body_of(tree) == nullptr) continue;
+      if (tree->exception != nullptr && body_of(tree) == nullptr) {
+        lose(tree);
+        continue;
+      }
       if (tree->stop != nullptr && given_back_.contains(tree->stop->getTokenIndex())) continue;
       auto node = statement(tree);
       if (!node) continue;
@@ -29,8 +32,21 @@ class Builder : private Words {
     return result;
   }
 
+  std::set<std::string, std::less<>> lost() { return std::move(lost_); }
+
  private:
   using Node = ast::Statement::Node;
+
+  static bool is_open(P::BodyContext* body) { return body->RBRACE() == nullptr; }
+
+  // What this statement would have defined.
+  void lose(P::StatementContext* s) {
+    P::ExternOperatorContext* declaration =
+        s->overriding() != nullptr ? s->overriding()->externOperator() : s->externOperator();
+    if (declaration != nullptr && declaration->op() != nullptr) lost_.insert(declaration->op()->getText());
+    if (s->alias() != nullptr && s->alias()->aliasName() != nullptr) lost_.insert(s->alias()->aliasName()->getText());
+    if (s->level() != nullptr && s->level()->word() != nullptr) lost_.insert(s->level()->word()->getText());
+  }
 
   static P::BodyContext* body_of(P::StatementContext* s) {
     if (auto* t = s->scope()) return t->body();
@@ -74,7 +90,8 @@ class Builder : private Words {
     }
     if (auto* t = s->guardRule()) return name_rule(ast::NameRule::Kind::guard, t->pattern(), nullptr, nullptr);
     if (auto* t = s->weightRule()) return weight(t);
-    if (auto* t = s->scope()) return ast::Scope{patterns(t->pattern()), statements(t->body()->statement())};
+    if (auto* t = s->scope())
+      return ast::Scope{patterns(t->pattern()), statements(t->body()->statement()), is_open(t->body())};
     if (auto* t = s->block()) return block(t);
     return std::nullopt;
   }
@@ -106,7 +123,7 @@ class Builder : private Words {
 
   Node level(P::LevelContext* t) {
     if (t->body() == nullptr) return ast::Setting{token(t->LEVEL()), word(t->word())};
-    return ast::LevelDefinition{word(t->word()), statements(t->body()->statement())};
+    return ast::LevelDefinition{word(t->word()), statements(t->body()->statement()), is_open(t->body())};
   }
 
   ast::LevelPart level_part(P::LevelPartContext* t) {
@@ -258,6 +275,7 @@ class Builder : private Words {
       result.last = number(t->NUMBER(1));
     }
     result.body = statements(t->body()->statement());
+    result.open = is_open(t->body());
     return result;
   }
 
@@ -388,13 +406,16 @@ class Builder : private Words {
   }
 
   const std::set<std::size_t>& given_back_;
+  std::set<std::string, std::less<>> lost_;
 };
 
 }  // namespace
 
-std::vector<ast::Statement> build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places,
-                                  Diagnostics& diagnostics, const std::set<std::size_t>& given_back) {
-  return Builder(places, diagnostics, given_back).statements(trees);
+void build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places, Diagnostics& diagnostics,
+           const std::set<std::size_t>& given_back, ast::File& file) {
+  Builder builder(places, diagnostics, given_back);
+  file.statements = builder.statements(trees);
+  file.lost = builder.lost();
 }
 
 }  // namespace ampc::lang::syntax

@@ -8,9 +8,10 @@
 
 namespace ampc::lang::syntax {
 
-/// Statements that hold a syntax error, or end with one of the tokens of `given_back`, are left out; that was reported.
-std::vector<ast::Statement> build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places,
-                                  Diagnostics& diagnostics, const std::set<std::size_t>& given_back);
+/// Fills a file's statements. Those that hold a syntax error, or end with one of the tokens of `given_back`, are left
+/// out; that was reported.
+void build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places, Diagnostics& diagnostics,
+           const std::set<std::size_t>& given_back, ast::File& file);
 
 /// What a graph pattern shares with other statements.
 struct PatternLeaves {
