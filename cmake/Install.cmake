@@ -26,6 +26,11 @@ install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT 
 install(DIRECTORY cmake/package/ DESTINATION "${ampc_package_dir}" COMPONENT ampc PATTERN ampcConfig.cmake.in EXCLUDE)
 install(FILES "${PROJECT_BINARY_DIR}/package/ampcConfig.cmake" "${PROJECT_BINARY_DIR}/package/ampcConfigVersion.cmake"
   DESTINATION "${ampc_package_dir}" COMPONENT ampc)
+# The manual page and what shells complete are told by the program itself.
+set(ampc_documents "${PROJECT_BINARY_DIR}/package/documents")
+install(CODE "set(program \"${ampc_program}\")\nset(documents \"${ampc_documents}\")\n\
+set(destination_man \"${CMAKE_INSTALL_MANDIR}/man1\")\nset(destination_data \"${CMAKE_INSTALL_DATADIR}\")" COMPONENT ampc)
+install(SCRIPT cmake/InstallDocuments.cmake COMPONENT ampc)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT debian EXCLUDE_FROM_ALL)
 
 # All but the C library, which has to fit the machine's loader.

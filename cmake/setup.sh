@@ -22,7 +22,7 @@ libraries=(libantlr4-runtime-dev libtbb-dev libyaml-cpp-dev libgtest-dev libgmoc
            libcli11-dev libfmt-dev libre2-dev libhwy-dev libboost-dev nlohmann-json3-dev libxxhash-dev libdtl-dev)
 # A tool that is on the path counts, whoever installed it.
 tools=(antlr4:antlr4 protoc:protobuf-compiler ninja:ninja-build ccache:ccache c++:g++ cmake:cmake make:make pkg-config:pkg-config
-       python3:python3 flock:util-linux unshare:util-linux sha256sum:coreutils dpkg-shlibdeps:dpkg-dev file:file)
+       man:man-db groff:groff-base zsh:zsh fish:fish python3:python3 flock:util-linux unshare:util-linux sha256sum:coreutils dpkg-shlibdeps:dpkg-dev file:file)
 
 missing_packages() {
   local entry known

@@ -34,6 +34,7 @@ int check_command(const Arguments& args, const Streams& streams);
 int diff_command(const Arguments& args, const Streams& streams);
 int explain_command(const Arguments& args, const Streams& streams);
 int fmt_command(const Arguments& args, const Streams& streams);
+int help_command(const Arguments& args, const Streams& streams);
 int test_command(const Arguments& args, const Streams& streams);
 
 /// `ampc RULES MODEL`

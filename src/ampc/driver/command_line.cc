@@ -5,9 +5,15 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "ampc/driver/describe.h"
+
 namespace ampc::driver {
 
 std::optional<int> parse(CLI::App& app, const Arguments& args, std::ostream& out, std::ostream& err) {
+  if (args.size() == 1 && args.front() == kDescribe) {
+    out << describe(app);
+    return kOk;
+  }
   try {
     app.parse(Arguments(args.rbegin(), args.rend()));
   } catch (const CLI::CallForVersion& e) {

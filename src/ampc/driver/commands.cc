@@ -2,18 +2,14 @@
 #include <exception>
 #include <iostream>
 #include <new>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "ampc/diag/suggest.h"
 #include "ampc/driver/command.h"
 #include "ampc/driver/driver.h"
 
 namespace ampc::driver {
 namespace {
-
-int help_command(const Arguments& args, const Streams& streams);
 
 constexpr Command kCommands[] = {
     {"check", "Check rule files by themselves, and against models", check_command},
@@ -23,19 +19,6 @@ constexpr Command kCommands[] = {
     {"help", "Tell the options of a command", help_command},
     {"test", "Hold what rules decide against what is expected of them", test_command},
 };
-
-/// `ampc help`, `ampc help COMMAND`
-int help_command(const Arguments& args, const Streams& streams) {
-  if (args.empty() || args.front() == "--help" || args.front() == "-h") return compile_command({"--help"}, streams);
-  if (args.size() > 1) return wrong_usage("help", "give one command at a time", streams.err);
-  const std::string& name = args.front();
-  if (const Command* c = find_command(name)) return c->run({"--help"}, streams);
-  std::vector<std::string_view> names;
-  for (const Command& c : kCommands) names.push_back(c.name);
-  std::string text = fmt::format("no command is called '{}'", name);
-  if (const std::string near = did_you_mean(name, names); !near.empty()) text += "; " + near;
-  return wrong_usage({}, fmt::format("{}\ncommands are {}", text, list_of(names, false, "and")), streams.err);
-}
 
 int dispatch(const Arguments& args, const Streams& streams) {
   // By the name alone: a rule file that is called like a command is named with its folder, `./check`.
