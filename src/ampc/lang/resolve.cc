@@ -4,6 +4,7 @@
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/lang/resolver.h"
+#include "ampc/lang/settings.h"
 #include "ampc/lang/synonyms.h"
 
 namespace ampc::lang {
@@ -139,8 +140,8 @@ void Resolver::statement(const ast::Extern&, const ast::Statement& s, const Cont
 void Resolver::statement(const ast::Setting& n, const ast::Statement& s, const Context& context) {
   if (!not_in_level(s, context, "the setting " + quote(n.key.text))) return;
   const std::string& key = n.key.text;
-  const bool local = key == "level" || key == "dtype" || key == "promote" || key == "follow" || key == "gray";
-  if (!local && !only_in_file(s, context, "the setting " + quote(key))) return;
+  const SettingText* known = find_setting(key);
+  if ((known == nullptr || !known->local) && !only_in_file(s, context, "the setting " + quote(key))) return;
   constexpr std::string_view kRewrite = "rewrite ";
   if (key.starts_with(kRewrite)) {
     const Span& place = n.key.span;
@@ -150,24 +151,10 @@ void Resolver::statement(const ast::Setting& n, const ast::Statement& s, const C
   }
   if (key == "level") {
     if (!level(n.value)) return;
-  } else if (!allowed(n.value, "the setting " + quote(key), values_of(key))) {
+  } else if (!allowed(n.value, "the setting " + quote(key), values_of_setting(key))) {
     return;
   }
   draft_.settings.push_back({context.scope, n.key, n.value, context.unit});
-}
-
-std::vector<std::string> Resolver::values_of(const std::string& key) {
-  if (key == "dtype") return {"fp16", "bf16"};
-  if (key == "promote" || key.starts_with("rewrite ")) return {"on", "off"};
-  if (key == "follow") return {"any", "last"};
-  if (key == "gray") return {"local", "cut"};
-  if (key == "io") return {"keep", "low"};
-  if (key == "overflow") return {"keep", "clamp", "inf", "error"};
-  if (key == "underflow") return {"keep", "flush"};
-  if (key == "functions") return {"keep", "inline"};
-  if (key == "shared") return {"fp32", "low", "both"};
-  if (key == "master") return {"keep", "rounded"};
-  return {"node", "store", "error"};  // on conflict
 }
 
 bool Resolver::allowed(const ast::Word& word, const std::string& what, const std::vector<std::string>& values) {
@@ -213,7 +200,7 @@ std::optional<NamePattern> Resolver::pattern(const ast::Pattern& p) {
 
 void Resolver::statement(const ast::IoRule& n, const ast::Statement& s, const Context& context) {
   if (!only_in_file(s, context, "an io rule")) return;
-  if (!allowed(n.value, "the setting 'io'", values_of("io"))) return;
+  if (!allowed(n.value, "the setting 'io'", values_of_setting("io"))) return;
   for (const ast::Pattern& p : n.patterns) {
     if (auto one = pattern(p)) {
       draft_.rules.io.push_back({std::move(*one), n.value.text == "low" ? Io::low : Io::keep, p.span});

@@ -37,7 +37,6 @@ class Resolver {
   void statement(const ast::Alias&, const ast::Statement& s, const Context& context);
   void statement(const ast::Extern&, const ast::Statement& s, const Context& context);
   void statement(const ast::Setting& n, const ast::Statement& s, const Context& context);
-  static std::vector<std::string> values_of(const std::string& key);
   bool allowed(const ast::Word& word, const std::string& what, const std::vector<std::string>& values);
   // What stands after `keep` and `store`.
   bool is_fp32(const ast::Word& type);
