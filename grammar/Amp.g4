@@ -252,6 +252,8 @@ STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* '"' ;
 REGEX : '/' (~[/\\\r\n*] | '\\' ~[\r\n]) (~[/\\\r\n] | '\\' ~[\r\n])* '/' ;
 
 COMMENT : '#' ~[\r\n]* -> skip ;
+// What is said of the statement below.
+DOC_COMMENT : '///' (~[/\r\n] ~[\r\n]*)? -> skip ;
 SPACE : [ \t\r\n]+ -> skip ;
 
 // What is wrong already in the letters: reported by name before parsing, so that one slip costs one message.

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from compiler import REPOSITORY
 
-TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|/(?:[^/\\\n*]|\\.)(?:[^/\\\n]|\\.)*/|#[^\n]*|[\w.]+(?:::[\w.]+)?|->|[=!<>]=|\S|\s+')
+TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|/(?:[^/\\\n*]|\\.)(?:[^/\\\n]|\\.)*/|#[^\n]*|///[^\n]*|[\w.]+(?:::[\w.]+)?|->|[=!<>]=|\S|\s+')
 SECONDS = 20  # far beyond what any of these files takes
 MOST_ERRORS = 2  # of one place: what a slip hits may show in the statement before it too
 FEW = 3  # errors more: a brace that is gone shows at its end
@@ -46,7 +46,7 @@ def tokens_of(text):
 def damage(rng, text):
     """The text with one to three slips, and what they are."""
     tokens = tokens_of(text)
-    words = [i for i, t in enumerate(tokens) if not t.isspace() and not t.startswith("#")]
+    words = [i for i, t in enumerate(tokens) if not t.isspace() and not t.startswith(("#", "///"))]
     slips = []
     for _ in range(rng.randint(1, 3)):
         at = rng.choice(words)

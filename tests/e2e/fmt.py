@@ -28,7 +28,7 @@ from compiler import REPOSITORY
 ARGS = None
 NOBODY = 65534
 WORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|/(?:[^/\\\n]|\\.)+/|[^\s"/]+')
-TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|/(?:[^/\\\n*]|\\.)(?:[^/\\\n]|\\.)*/|\s+|#[^\n]*|[^\s"/#]+|.')
+TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|/(?:[^/\\\n*]|\\.)(?:[^/\\\n]|\\.)*/|\s+|#[^\n]*|///[^\n]*|[^\s"/#]+|.')
 MESSY = "amp 1\n\n\nallow   MatMul,Gemm # products\ndeny Exp\n"
 NEAT = "amp 1\n\nallow MatMul, Gemm  # products\ndeny Exp\n"
 
@@ -45,7 +45,7 @@ def mess_up(rng, text):
         kind = rng.random()
         if kind < 0.05:
             count += 1
-            result.append(rng.choice(["#", " # ", "\t#", "\n  # ", "\n\n#"]) + f"comment {count} " + "\n" * rng.randint(1, 3))
+            result.append(rng.choice(["#", " # ", "\t#", "\n  # ", "\n\n#", "\n/// "]) + f"comment {count} " + "\n" * rng.randint(1, 3))
         elif kind < 0.2:
             result.append(rng.choice(["\n", "\r\n", "\n\n\n", " \n\t "]))
         else:
@@ -54,7 +54,7 @@ def mess_up(rng, text):
 
 
 def comments(text):
-    return [t.rstrip() for t in TOKEN.findall(text) if t.startswith("#")]
+    return [t.rstrip() for t in TOKEN.findall(text) if t.startswith(("#", "///"))]
 
 
 class Drawn(unittest.TestCase):

@@ -34,6 +34,47 @@ class Tools(unittest.TestCase):
         return path
 
 
+class Doc(Tools):
+    def test_every_page_and_link_is_there(self):
+        files = sorted((REPOSITORY / "rules").rglob("*.amp"))
+        for pages in ["a", "b"]:
+            done = ampc("doc", *files, "-o", self.folder / pages)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        for file in files:
+            name = file.relative_to(REPOSITORY / "rules").with_name(file.name + ".md")
+            page = self.folder / "a" / name
+            text = page.read_text()
+            self.assertEqual(text, (self.folder / "b" / name).read_text())
+            links = re.findall(r"\]\(<([^>#]*)(?:#L(\d+))?>\)", text)
+            self.assertTrue(links, page)
+            for link, line in links:
+                target = page.parent / link
+                self.assertTrue(target.exists(), f"{page}: {link}")
+                if line:
+                    self.assertTrue(target.read_text().splitlines()[int(line) - 1].strip(), f"{page}: {link}#L{line}")
+        page = (self.folder / "a" / "default.amp.md").read_text()
+        self.assertTrue(page.startswith("# default.amp\n\nWhat `ampc default.amp model.onnx` does."), page[:200])
+        self.assertIn("[onnx/operators.amp](<onnx/operators.amp.md>)", page)
+
+    def test_one_page_is_printed(self):
+        rules = self.rules("/// Too wide for fp16\ndeny Exp\n")
+        done = ampc("doc", rules)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"Too wide for fp16\n\n```\ndeny Exp\n```\n\n[{rules}:4](<{rules}#L4>)\n", done.stdout)
+
+    def test_a_wrong_file_leaves_no_page(self):
+        done = ampc("doc", self.rules("deny Exp\n", "a.amp"), self.rules("deny\n", "b.amp"), "-o", self.folder / "pages")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("AMPC0010", done.stderr)
+        self.assertFalse((self.folder / "pages").exists())
+
+    def test_a_folder_that_cannot_be_made(self):
+        (self.folder / "pages").write_text("")
+        done = ampc("doc", self.rules("deny Exp\n"), "-o", self.folder / "pages")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("AMPC2001", done.stderr)
+
+
 class Check(Tools):
     def test_the_rules_that_ship_are_good(self):
         files = sorted((REPOSITORY / "rules").rglob("*.amp"))

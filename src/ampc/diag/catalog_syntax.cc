@@ -18,8 +18,14 @@ constexpr CodeText kList[] = {
      "described by a regular expression between slashes.",
      R"(node "layer\.1" keep fp32)", R"(node /layer\.1/ keep fp32)"},
     {"AMPC0004", "foreign-comment", "a comment in another language's style", false,
-     "A comment begins with # and reaches to the end of its line. There are no others.", "// products\nallow MatMul",
-     "# products\nallow MatMul"},
+     "A comment begins with # and reaches to the end of its line; one that begins with /// documents the\n"
+     "statement below it.",
+     "// products\nallow MatMul", "# products\nallow MatMul"},
+    {"AMPC0005", "lonely-doc", "a /// that documents nothing", true,
+     "A comment that begins with /// documents the statement directly below it, and `ampc doc` shows it\n"
+     "there. Above `amp 1`, or below it with a blank line behind, it documents the file. Other comments\n"
+     "begin with #.",
+     "allow MatMul  /// products", "/// products\nallow MatMul"},
     {"AMPC0010", "expected", "something else should stand here", false,
      "The statement cannot go on like this. The message says what may stand at this place; the rest of\n"
      "the file is read on from the next statement.",

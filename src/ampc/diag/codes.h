@@ -12,6 +12,7 @@ inline constexpr Code kBadCharacter = "AMPC0001";      // a character that the l
 inline constexpr Code kOpenString = "AMPC0002";        // a string or a pattern that is not closed
 inline constexpr Code kBadEscape = "AMPC0003";         // an escape other than \" and \\ in a string
 inline constexpr Code kForeignComment = "AMPC0004";    // a comment that begins with // or /*
+inline constexpr Code kLonelyDoc = "AMPC0005";         // a `///` with no statement below it
 inline constexpr Code kExpected = "AMPC0010";          // something else should stand here
 inline constexpr Code kUnknownStatement = "AMPC0011";  // a word that begins no statement
 inline constexpr Code kUnclosedBody = "AMPC0012";      // a { without its }

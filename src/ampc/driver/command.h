@@ -32,6 +32,7 @@ std::string commands_text();
 
 int check_command(const Arguments& args, const Streams& streams);
 int diff_command(const Arguments& args, const Streams& streams);
+int doc_command(const Arguments& args, const Streams& streams);
 int explain_command(const Arguments& args, const Streams& streams);
 int fmt_command(const Arguments& args, const Streams& streams);
 int help_command(const Arguments& args, const Streams& streams);

@@ -14,6 +14,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"check", "Check rule files by themselves, and against models", check_command},
     {"diff", "Tell what changes between two sets of rules", diff_command},
+    {"doc", "Write what rule files say of themselves as Markdown", doc_command},
     {"explain", "Tell why something is what it is, or what a diagnostic means", explain_command},
     {"fmt", "Lay out rule files", fmt_command},
     {"help", "Tell the options of a command", help_command},

@@ -256,8 +256,9 @@ struct Statement {
   using Node = std::variant<Version, Import, Setting, IoRule, LevelDefinition, LevelPart, List, Fact, Optimizer,
                             Backward, Role, Alias, Extern, NameRule, WeightCondition, GraphPattern, Scope, Block>;
   Node node;
-  Span span;     // whole
-  Span keyword;  // its first word
+  Span span;        // whole
+  Span keyword;     // its first word
+  std::string doc;  // the lines of `///` above it, without the mark; the version's are the file's
 };
 
 struct File {

@@ -1,5 +1,7 @@
 #include "ampc/lang/ast.h"
 
+#include <algorithm>
+
 namespace ampc::lang::ast {
 
 namespace {
@@ -89,6 +91,7 @@ class Printer {
   std::string take() { return std::move(out_); }
 
   void statement(const Statement& s) {
+    doc(s.doc);
     indent();
     std::visit([this](const auto& node) { write(node); }, s.node);
     out_ += '\n';
@@ -96,6 +99,16 @@ class Printer {
 
  private:
   void indent() { out_.append(depth_ * 2, ' '); }
+
+  void doc(const std::string& text) {
+    if (text.empty()) return;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      indent();
+      out_ += "///" + (begin == end ? "" : " " + text.substr(begin, end - begin)) + "\n";
+      begin = end + 1;
+    }
+  }
 
   void body(const std::vector<Statement>& statements) {
     if (statements.empty()) {

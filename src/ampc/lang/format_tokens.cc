@@ -26,7 +26,7 @@ void read_gap(std::string_view gap, Token& next) {
     if (gap[i] == '\n') {
       ++newlines;
       any = true;
-    } else if (gap[i] == '#') {
+    } else if (gap[i] == '#' || gap[i] == '/') {
       const std::size_t end = std::min(gap.find_first_of("\r\n", i), gap.size());
       std::string_view text = gap.substr(i, end - i);
       text = text.substr(0, text.find_last_not_of(" \t") + 1);

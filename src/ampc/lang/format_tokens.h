@@ -12,7 +12,7 @@
 namespace ampc::lang::layout {
 
 struct Comment {
-  std::string text;    // from '#', without blanks at its end
+  std::string text;    // from '#' or '///', without blanks at its end
   bool alone = false;  // on a line of its own
   bool after_blank = false;
 };

@@ -3,6 +3,7 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/lang/ast.h"
+#include "ampc/lang/docs.h"
 #include "ampc/lang/quick_lexer.h"
 #include "ampc/lang/syntax.h"
 #include "ampc/lang/tree_builder.h"
@@ -100,6 +101,7 @@ File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
   }
   syntax::build(tree->statement(), places, diagnostics,
                 recovery == nullptr ? std::set<std::size_t>() : recovery->given_back(), file);
+  syntax::attach_docs(file, text, tokens, places, diagnostics);
   check_place_of_version(file, tokens.size() != 0 && tokens.get(0)->getType() == AmpLexer::AMP, diagnostics);
   return file;
 }

@@ -53,11 +53,16 @@ std::unique_ptr<antlr4::Token> QuickLexer::nextToken() {
 
 void QuickLexer::skip_spaces() {
   std::size_t end = letters_.place();
-  while (is_space(at(end)) || at(end) == U'#') {
-    if (at(end) == U'#') {
+  const auto documents = [&] {
+    return at(end) == U'/' && at(end + 1) == U'/' && at(end + 2) == U'/' && at(end + 3) != U'/';
+  };
+  for (;;) {
+    if (at(end) == U'#' || documents()) {
       while (end < text_.size() && !ends_line(text_[end])) ++end;
-    } else {
+    } else if (is_space(at(end))) {
       ++end;
+    } else {
+      break;
     }
   }
   advance(end);

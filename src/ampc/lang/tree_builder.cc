@@ -27,7 +27,7 @@ class Builder : private Words {
       if (tree->stop != nullptr && given_back_.contains(tree->stop->getTokenIndex())) continue;
       auto node = statement(tree);
       if (!node) continue;
-      result.push_back({std::move(*node), places_.of(tree), places_.of(tree->start)});
+      result.push_back({std::move(*node), places_.of(tree), places_.of(tree->start), {}});
     }
     return result;
   }
