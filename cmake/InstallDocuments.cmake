@@ -9,8 +9,11 @@ function(ampc_install_document folder name)
   file(INSTALL DESTINATION "${folder}" TYPE FILE FILES "${documents}/${name}")
 endfunction()
 
+string(RANDOM LENGTH 12 run)  # others may install from the same build at the same time
+set(documents "${documents}/${run}")
 file(MAKE_DIRECTORY "${documents}")
 ampc_install_document("${destination_man}" ampc.1 --man)
 ampc_install_document("${destination_data}/bash-completion/completions" ampc --completions bash)
 ampc_install_document("${destination_data}/zsh/site-functions" _ampc --completions zsh)
 ampc_install_document("${destination_data}/fish/vendor_completions.d" ampc.fish --completions fish)
+file(REMOVE_RECURSE "${documents}")

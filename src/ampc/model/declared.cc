@@ -88,6 +88,15 @@ std::string contradiction(const Model& m, NodeId n) {
   };
   if (std::string found = against(m.operands_of(n), false); !found.empty()) return found;
   if (std::string found = against(m.results_of(n), true); !found.empty()) return found;
+  const auto operands = m.operands_of(n);
+  for (std::size_t i = 0; i < s->inputs.size(); ++i) {
+    const Formal& f = s->inputs[i];
+    if (f.optional || f.variadic || (i < operands.size() && operands[i] != kNone)) continue;
+    // What ONNX calls an attribute reads like one operand more.
+    const bool attribute = m.attribute(n, f.name) != nullptr;
+    return fmt::format("the operand '{}' is missing{}", f.name,
+                       attribute ? "; the node has an attribute of that name, which is declared in <...>" : "");
+  }
   for (const AttrFormal& a : s->attributes) {
     if (a.required && m.attribute(n, a.name) == nullptr) return fmt::format("the attribute '{}' is missing", a.name);
   }
