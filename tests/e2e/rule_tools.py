@@ -5,6 +5,7 @@
 """
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -139,6 +140,22 @@ class Diff(Tools):
         self.assertTrue(done.stdout.endswith(f"; {sizes[0]} -> {sizes[1]} bytes ({sizes[1] - sizes[0]:+})\n"), (done.stdout, sizes))
         nodes = len(re.findall("^node ", done.stdout, re.MULTILINE))
         self.assertIn(f"{nodes} nodes, ", done.stdout)
+
+    def test_json_says_the_same(self):
+        rules = self.rules("override deny MatMul\n")
+        text = ampc("diff", DEFAULT_RULES, rules, MLP).stdout
+        done = ampc("diff", DEFAULT_RULES, rules, MLP, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        d = json.loads(done.stdout)
+        for n in d["nodes"]:
+            sides = [f"{s['type']}, {s['reason']}" + (f" ({s['rule']})" if "rule" in s else "") for s in (n["before"], n["after"])]
+            self.assertIn(f"node {n['node']} {n['operator']}\n  - {sides[0]}\n  + {sides[1]}\n", text)
+        for what in ("cast", "weight"):
+            for one in d[what + "s"]:
+                self.assertIn(f"{what} {one[what]}\n  - {one['before']}\n  + {one['after']}\n", text)
+        self.assertIn(f"{len(d['nodes'])} nodes, {len(d['casts'])} casts and {len(d['weights'])} weights differ; "
+                      f"{d['bytes']['before']} -> {d['bytes']['after']} bytes", text)
+        self.assertTrue(d["nodes"] and d["casts"] and d["weights"])
 
     def test_options_hold_for_both(self):
         done = ampc("diff", DEFAULT_RULES, self.rules("override deny MatMul\n"), MLP, "--level", "O0")

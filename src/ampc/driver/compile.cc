@@ -18,6 +18,7 @@
 #include "ampc/driver/compilation.h"
 #include "ampc/driver/options.h"
 #include "ampc/driver/report.h"
+#include "ampc/driver/report_files.h"
 #include "ampc/driver/write_model.h"
 #include "ampc/emit/collapse.h"
 #include "ampc/emit/confirm.h"
@@ -86,7 +87,7 @@ class Run {
     if (cache_) {
       return c_.decide(false, [&](const auto& conversion, auto source) { return cache_->measure(conversion, source); });
     }
-    return c_.decide(assume_ && o_.explain.empty() && o_.emit == Emit::file);
+    return c_.decide(assume_ && o_.explain.empty() && o_.reports.empty() && o_.emit == Emit::file);
   }
 
   int explain(const Model& model, const Plan& plan) {
@@ -139,6 +140,15 @@ class Run {
     Plan& plan = c_.plan;
     const std::string output = output_path(plan.low);
     if (o_.depfile.empty() && o_.depfile_beside) o_.depfile = fs::path(output).replace_extension(".d").string();
+    ReportFiles reports(o_.reports);
+    if (reports.wanted()) {
+      std::vector<std::string> inputs = rules.files, outputs = {output, data_path(output)};
+      inputs.push_back(model.path);
+      inputs.insert(inputs.end(), model.external_files.begin(), model.external_files.end());
+      if (!o_.depfile.empty()) outputs.push_back(o_.depfile);
+      if (!reports.apart_from(inputs, outputs, diagnostics_)) return kWrongInput;
+      reports.collect(model, *c_.index, plan, sources_);
+    }
     emit::WeightJobs jobs(model);
     const bool as_it_is = plan.identity && !model.has_external && !model.rewritten && !o_.external_data;
     if (!plan.identity) emit::rewrite(model, plan, jobs);
@@ -170,6 +180,7 @@ class Run {
       return !mistaken_;
     };
     weights::CastRouter router(o_.cast_on);
+    reports.open();
     if (cache_) cache_->fetch(jobs);
     const Written written =
         write_model(model, jobs, as_it_is, output, o_, router, confirm, cache_ ? &*cache_ : nullptr, diagnostics_);
@@ -184,6 +195,7 @@ class Run {
     if (o_.external_data && !written.data_file) {
       depfile = emit::make_depfile(output, model.path, others, {}, o_.depfile_style);
     }
+    reports.write({output, size_before(model), written.bytes}, diagnostics_, sources_, o_.write_if_changed);
     if (!o_.depfile.empty()) emit::write_depfile(o_.depfile, depfile.text);
     summarise(model, plan, output, written.bytes);
     if (cache_) cache_->trim();
@@ -201,9 +213,15 @@ class Run {
     return fmt::format("{:.1f} GB", n / 1e9);
   }
 
+  /// Bytes of the model and its data files.
+  static std::uint64_t size_before(const Model& model) {
+    std::uint64_t bytes = model.file_size;
+    for (const MappedFile& f : model.storage->external) bytes += f.bytes().size();
+    return bytes;
+  }
+
   void summarise(const Model& model, const Plan& plan, const std::string& output, std::uint64_t after) {
-    std::uint64_t before = model.file_size;
-    for (const MappedFile& f : model.storage->external) before += f.bytes().size();
+    const std::uint64_t before = size_before(model);
     const auto count = [](std::size_t n, std::string_view what) {
       return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
     };

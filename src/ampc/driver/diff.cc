@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "ampc/driver/command.h"
 #include "ampc/driver/compilation.h"
@@ -20,8 +21,11 @@
 namespace ampc::driver {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct DiffOptions : PlanOptions {
   std::string a, b, model;
+  bool json = false;
   ReportOptions report;
 };
 
@@ -36,11 +40,11 @@ class Side {
   const Model& model() const { return *c_.model; }
   const Plan& plan() const { return c_.plan; }
 
-  std::string why(NodeId n) const {
+  Json why(NodeId n) const {
     const Decision& d = c_.plan.nodes[n];
-    std::string text = fmt::format("{}, {}", emit::choice_text(d), reason_text(d.reason));
-    if (d.rule.valid()) text += fmt::format(" ({})", c_.sources.where(d.rule));
-    return text;
+    Json why = {{"type", emit::choice_text(d)}, {"reason", reason_text(d.reason)}};
+    if (d.rule.valid()) why["rule"] = c_.sources.where(d.rule);
+    return why;
   }
 
   /// Casts that are nodes, by name.
@@ -79,21 +83,42 @@ class Side {
   Compilation c_;
 };
 
-/// Lines for what is in one of the two alone, or differs. Gives their number.
-std::size_t compare(std::ostream& out, std::string_view what, const std::map<std::string, std::string>& a,
-                    const std::map<std::string, std::string>& b, std::string_view absent) {
+/// What is in one of the two alone, or differs.
+Json compare(std::string_view what, const std::map<std::string, std::string>& a,
+             const std::map<std::string, std::string>& b, std::string_view absent) {
   std::map<std::string, std::pair<std::string, std::string>> both;
   for (const auto& [name, text] : a) both[name].first = text;
   for (const auto& [name, text] : b) both[name].second = text;
-  std::size_t count = 0;
+  Json list = Json::array();
   for (const auto& [name, texts] : both) {
     const auto& [before, after] = texts;
     if (before == after) continue;
-    ++count;
-    out << fmt::format("{} {}\n  - {}\n  + {}\n", what, name, before.empty() ? absent : before,
-                       after.empty() ? absent : after);
+    list.push_back({{std::string(what), name},
+                    {"before", before.empty() ? absent : before},
+                    {"after", after.empty() ? absent : after}});
   }
-  return count;
+  return list;
+}
+
+std::string str(const Json& object, const char* key) { return object.at(key).get<std::string>(); }
+
+std::string why_text(const Json& why) {
+  return str(why, "type") + ", " + str(why, "reason") + (why.contains("rule") ? " (" + str(why, "rule") + ")" : "");
+}
+
+void print(std::ostream& out, const Json& d) {
+  for (const Json& n : d.at("nodes")) {
+    out << fmt::format("node {} {}\n  - {}\n  + {}\n", str(n, "node"), str(n, "operator"), why_text(n.at("before")),
+                       why_text(n.at("after")));
+  }
+  for (const auto& [list, what] : {std::pair("casts", "cast"), std::pair("weights", "weight")}) {
+    for (const Json& one : d.at(list))
+      out << fmt::format("{} {}\n  - {}\n  + {}\n", what, str(one, what), str(one, "before"), str(one, "after"));
+  }
+  const auto before = d.at("bytes").at("before").get<std::int64_t>(),
+             after = d.at("bytes").at("after").get<std::int64_t>();
+  out << fmt::format("{} nodes, {} casts and {} weights differ; {} -> {} bytes ({:+})\n", d.at("nodes").size(),
+                     d.at("casts").size(), d.at("weights").size(), before, after, after - before);
 }
 
 }  // namespace
@@ -104,6 +129,7 @@ int diff_command(const Arguments& args, const Streams& streams) {
   app.add_option("RULES_A", o.a, "Rule file as it was")->required();
   app.add_option("RULES_B", o.b, "Rule file as it shall be")->required();
   app.add_option("MODEL", o.model, "ONNX model")->required();
+  app.add_flag("--json", o.json, "One JSON object in place of text");
   add_plan_options(app, o);
   add_report_options(app, o.report);
   app.footer("Example: ampc diff rules/default.amp team.amp model.onnx");
@@ -111,19 +137,23 @@ int diff_command(const Arguments& args, const Streams& streams) {
   Side a(o, streams.err), b(o, streams.err);
   if (const int code = a.decide(o.a, o); code != kOk) return code;
   if (const int code = b.decide(o.b, o); code != kOk) return code;
-  std::size_t nodes = 0;
+  Json d = {{"nodes", Json::array()}};
   for (NodeId n = 0; n < a.model().nodes.size(); ++n) {
-    const Decision &before = a.plan().nodes[n], &after = b.plan().nodes[n];
-    if (emit::choice_text(before) == emit::choice_text(after)) continue;
-    ++nodes;
-    streams.out << fmt::format("node {} {}\n  - {}\n  + {}\n", emit::node_path(a.model(), n), a.model().op_of(n).name,
-                               a.why(n), b.why(n));
+    if (emit::choice_text(a.plan().nodes[n]) == emit::choice_text(b.plan().nodes[n])) continue;
+    d["nodes"].push_back({{"node", emit::node_path(a.model(), n)},
+                          {"operator", a.model().op_of(n).name},
+                          {"before", a.why(n)},
+                          {"after", b.why(n)}});
   }
-  const std::size_t casts = compare(streams.out, "cast", a.casts(), b.casts(), "none");
-  const std::size_t weights = compare(streams.out, "weight", a.weights(), b.weights(), "as it is");
-  const auto before = static_cast<std::int64_t>(a.size()), after = static_cast<std::int64_t>(b.size());
-  streams.out << fmt::format("{} nodes, {} casts and {} weights differ; {} -> {} bytes ({:+})\n", nodes, casts, weights,
-                             before, after, after - before);
+  d["casts"] = compare("cast", a.casts(), b.casts(), "none");
+  d["weights"] = compare("weight", a.weights(), b.weights(), "as it is");
+  const std::uint64_t before = a.size(), after = b.size();
+  d["bytes"] = {{"before", before}, {"after", after}};
+  if (o.json) {
+    streams.out << d.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  } else {
+    print(streams.out, d);
+  }
   return kOk;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ampc/driver/command.h"
 #include "ampc/driver/depfile_options.h"
+#include "ampc/emit/report_form.h"
 
 namespace ampc::driver {
 
@@ -50,6 +51,9 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
       ->type_name("STAGE");
   app.add_option("--explain", o.explain, "Print why the node of this name is what it is, and write nothing")
       ->type_name("NODE");
+  app.add_option("--report", o.reports, "Tell what was done: FILE.html, .json or .yaml; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   add_report_options(app, o.report);
   auto* quiet = app.add_flag("-q,--quiet", o.quiet, "No summary, no notes");
   app.add_flag("-v,--verbose", o.verbose, "Tell more of what was done")->excludes(quiet);
@@ -59,6 +63,15 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
   }
   if (const std::string wrong = wrong_depfile_options(o); !wrong.empty()) {
     exit = wrong_usage({}, wrong, err);
+    return std::nullopt;
+  }
+  for (const std::string& file : o.reports) {
+    if (emit::report_form(file)) continue;
+    exit = wrong_usage({}, "--report " + file + ": name a file that ends in .html, .json or .yaml", err);
+    return std::nullopt;
+  }
+  if (!o.reports.empty() && (emit != "file" || !o.explain.empty())) {
+    exit = wrong_usage({}, "--report tells of a model that is written; leave out --emit and --explain", err);
     return std::nullopt;
   }
   o.report.quiet = o.quiet;

@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ampc/driver/command_line.h"
 #include "ampc/driver/plan_options.h"
@@ -31,6 +32,7 @@ struct Options : PlanOptions {
   weights::CastOn cast_on = weights::CastOn::cpu;
   Emit emit = Emit::file;
   std::string explain;
+  std::vector<std::string> reports;  // files; the ending says which form
   ReportOptions report;
   bool quiet = false;
   bool verbose = false;
