@@ -40,7 +40,9 @@ constexpr CodeText kList[] = {
     {"AMPC1015", "bad-node", "operands or attributes that do not fit the operator", false,
      "The node has more or fewer operands than its operator takes, or lacks an attribute that it needs.", "", ""},
     {"AMPC1016", "input-changed", "an input that changed during the run", false,
-     "Something wrote to a file while it was read. Replace inputs by a rename, and run again.", "", ""},
+     "Something wrote to a file while it was read, or between ampc plan and ampc cast. Replace inputs by a\n"
+     "rename, and run again.",
+     "", ""},
     {"AMPC1017", "opset", "an opset that the model cannot be brought to", false,
      "--opset raises the model's opset by onnx's version converter, never lowers it, and the converter does not\n"
      "know the way for every operator. The message says where it stopped.",
@@ -93,6 +95,14 @@ constexpr CodeText kList[] = {
      "Weights below --threshold stay in the model file. Lower it, so that more of them go into the data file.", "", ""},
     {"AMPC2004", "depfile-name", "a file name that a depfile cannot hold", true,
      "make, Ninja and CMake read some characters wrongly in depfiles. A newline cannot be written at all.", "", ""},
+    {"AMPC2005", "bad-plan", "a plan that cannot be used", false,
+     "It is none, it is damaged, or another version of ampc made it. Make it again with ampc plan.", "", ""},
+    {"AMPC2006", "bad-shard", "shards that are not those of the plan, each once", false,
+     "One is missing, there twice, damaged, or cast by another plan. ampc link writes nothing then.", "", ""},
+    {"AMPC2007", "unmeasured", "a weight that ampc plan --unmeasured took for ordinary", false,
+     "Casting has shown values that the low type cannot hold, or much that becomes zero. What becomes of such a\n"
+     "weight is for the rules to decide: make the plan without --unmeasured.",
+     "", ""},
     {"AMPC2009", "cast-device", "the CPU cast what a device was meant to", true,
      "There is no device, or it failed. The output is the same.", "", ""},
     {"AMPC2010", "cache", "weights are cast without the cache", true,

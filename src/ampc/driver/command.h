@@ -30,12 +30,15 @@ const Command* find_command(std::string_view name);
 /// Their names and summaries, a line each, for `ampc --help`.
 std::string commands_text();
 
+int cast_command(const Arguments& args, const Streams& streams);
 int check_command(const Arguments& args, const Streams& streams);
 int diff_command(const Arguments& args, const Streams& streams);
 int doc_command(const Arguments& args, const Streams& streams);
 int explain_command(const Arguments& args, const Streams& streams);
 int fmt_command(const Arguments& args, const Streams& streams);
 int help_command(const Arguments& args, const Streams& streams);
+int link_command(const Arguments& args, const Streams& streams);
+int plan_command(const Arguments& args, const Streams& streams);
 int test_command(const Arguments& args, const Streams& streams);
 
 /// `ampc RULES MODEL`

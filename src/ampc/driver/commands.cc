@@ -12,12 +12,15 @@ namespace ampc::driver {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"cast", "Cast one shard of a plan", cast_command},
     {"check", "Check rule files by themselves, and against models", check_command},
     {"diff", "Tell what changes between two sets of rules", diff_command},
     {"doc", "Write what rule files say of themselves as Markdown", doc_command},
     {"explain", "Tell why something is what it is, or what a diagnostic means", explain_command},
     {"fmt", "Lay out rule files", fmt_command},
     {"help", "Tell the options of a command", help_command},
+    {"link", "Make the output of a plan and its shards", link_command},
+    {"plan", "Decide all, and leave the weights to ampc cast and ampc link", plan_command},
     {"test", "Hold what rules decide against what is expected of them", test_command},
 };
 

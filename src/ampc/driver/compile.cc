@@ -19,6 +19,7 @@
 #include "ampc/driver/options.h"
 #include "ampc/driver/report.h"
 #include "ampc/driver/report_files.h"
+#include "ampc/driver/same_file.h"
 #include "ampc/driver/write_model.h"
 #include "ampc/emit/collapse.h"
 #include "ampc/emit/confirm.h"
@@ -108,32 +109,11 @@ class Run {
     return fs::is_directory(o_.output, ignored) ? (fs::path(o_.output) / name).string() : o_.output;
   }
 
-  /// An input must never be overwritten, by whatever path it is named.
-  bool overwrites_input(const std::string& output, const Model& model, const lang::RuleSet& rules) {
+  static std::vector<std::string> inputs_of(const Model& model, const lang::RuleSet& rules) {
     std::vector<std::string> inputs = rules.files;
     inputs.push_back(model.path);
     inputs.insert(inputs.end(), model.external_files.begin(), model.external_files.end());
-    for (const auto& input : inputs) {
-      std::error_code error;
-      if (!fs::equivalent(output, input, error) || error) continue;
-      diagnostics_.error(codes::kSameFile, fmt::format("the output is the input '{}'", input))
-          .in(output)
-          .fix("give another name");
-      return true;
-    }
-    return false;
-  }
-
-  bool overwrites_output(const std::string& depfile, const std::string& output) {
-    for (const std::string& path : {output, data_path(output)}) {
-      std::error_code ignored;
-      if (fs::weakly_canonical(depfile, ignored) != fs::weakly_canonical(path, ignored)) continue;
-      diagnostics_.error(codes::kSameFile, fmt::format("the depfile is the output '{}'", path))
-          .in(depfile)
-          .fix("give another name with --depfile");
-      return true;
-    }
-    return false;
+    return inputs;
   }
 
   int write(Model& model, const lang::RuleSet& rules, bool inline_functions) {
@@ -150,7 +130,7 @@ class Run {
       reports.collect(model, *c_.index, plan, sources_);
     }
     emit::WeightJobs jobs(model);
-    const bool as_it_is = plan.identity && !model.has_external && !model.rewritten && !o_.external_data;
+    const bool as_it_is = copies_input(model, plan, o_.external_data);
     if (!plan.identity) emit::rewrite(model, plan, jobs);
     if (!as_it_is || o_.emit == Emit::onnx) emit::collapse_calls(model, plan, inline_functions, diagnostics_);
     if (o_.emit == Emit::onnx) {
@@ -158,13 +138,16 @@ class Run {
       out_ << onnx::ProtoToString(*model.proto) << '\n';
       return kOk;
     }
-    for (const std::string& path : {output, data_path(output)}) {
-      if (overwrites_input(path, model, rules)) return kWrongInput;
+    const std::vector<std::string> inputs = inputs_of(model, rules), outputs{output, data_path(output)};
+    for (const std::string& path : outputs) {
+      if (overwrites_input(path, inputs, diagnostics_)) return kWrongInput;
     }
     emit::Depfile depfile;
     std::vector<std::string> others;
     if (!o_.depfile.empty()) {
-      if (overwrites_input(o_.depfile, model, rules) || overwrites_output(o_.depfile, output)) return kWrongInput;
+      if (overwrites_input(o_.depfile, inputs, diagnostics_) || overwrites_output(o_.depfile, outputs, diagnostics_)) {
+        return kWrongInput;
+      }
       others = rules.files;
       others.insert(others.end(), model.external_files.begin(), model.external_files.end());
       // Who did not ask for the data file may not have told the build tool of it, and Ninja would refuse the depfile.
@@ -203,14 +186,6 @@ class Run {
     const std::string measured = router.measured();
     if (o_.verbose && !measured.empty()) summary_ += "\n  " + measured;
     return kOk;
-  }
-
-  static std::string size_text(std::uint64_t bytes) {
-    const auto n = static_cast<double>(bytes);
-    if (bytes < 10'000) return fmt::format("{} B", bytes);
-    if (bytes < 10'000'000) return fmt::format("{:.1f} kB", n / 1e3);
-    if (bytes < 10'000'000'000) return fmt::format("{:.1f} MB", n / 1e6);
-    return fmt::format("{:.1f} GB", n / 1e9);
   }
 
   /// Bytes of the model and its data files.

@@ -98,4 +98,12 @@ void report(std::ostream& err, const Diagnostics& diagnostics, const SourceMap& 
   render(err, diagnostics, sources, render_options);
 }
 
+std::string size_text(std::uint64_t bytes) {
+  const auto n = static_cast<double>(bytes);
+  if (bytes < 10'000) return fmt::format("{} B", bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", n / 1e3);
+  if (bytes < 10'000'000'000) return fmt::format("{:.1f} MB", n / 1e6);
+  return fmt::format("{:.1f} GB", n / 1e9);
+}
+
 }  // namespace ampc::driver

@@ -35,4 +35,7 @@ WarningPolicy policy_of(const ReportOptions& options);
 /// Writes them to `err`. Colour and width are those of the terminal, where that is one.
 void report(std::ostream& err, const Diagnostics& diagnostics, const SourceMap& sources, const ReportOptions& options);
 
+/// "945.1 MB"
+std::string size_text(std::uint64_t bytes);
+
 }  // namespace ampc::driver

@@ -1,6 +1,7 @@
 #include "ampc/emit/content_hash.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +19,18 @@ std::string content_hash(std::span<const std::byte> bytes) {
   });
   const XXH128_hash_t whole = XXH3_128bits_withSeed(chunks.data(), chunks.size() * sizeof chunks[0], bytes.size());
   return fmt::format("{:016x}{:016x}", whole.high64, whole.low64);
+}
+
+void PieceHashes::set(std::size_t index, std::span<const std::byte> bytes) {
+  XXH128_canonical_t hash;
+  static_assert(sizeof hash == kBytes);
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(bytes.data(), bytes.size()));
+  std::memcpy(pieces_.data() + index * kBytes, &hash, kBytes);
+}
+
+std::string PieceHashes::whole() const {
+  const XXH128_hash_t hash = XXH3_128bits(pieces_.data(), pieces_.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 }  // namespace ampc::emit

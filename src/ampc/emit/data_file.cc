@@ -54,8 +54,8 @@ DataLayout externalise(Model& m, const WeightJobs& jobs, const std::string& loca
   return layout;
 }
 
-void relocate(Model& m, const std::string& from, const std::string& to) {
-  tensors::for_each(*m.proto, [&](onnx::TensorProto& t) {
+void relocate(onnx::ModelProto& model, const std::string& from, const std::string& to) {
+  tensors::for_each(model, [&](onnx::TensorProto& t) {
     for (auto& entry : *t.mutable_external_data()) {
       if (entry.key() == "location" && entry.value() == from) entry.set_value(to);
     }

@@ -29,7 +29,7 @@ struct DataLayout {
 DataLayout externalise(Model& m, const WeightJobs& jobs, const std::string& location, std::uint64_t threshold);
 
 /// Gives the data file another name.
-void relocate(Model& m, const std::string& from, const std::string& to);
+void relocate(onnx::ModelProto& model, const std::string& from, const std::string& to);
 
 /// `router` says who casts. Throws IoError.
 void write_data(const DataLayout& layout, const WeightJobs& jobs, OutputFile& file, weights::CastRouter& router,

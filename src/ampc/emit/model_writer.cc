@@ -62,17 +62,23 @@ void make(const Image& image, const WeightJobs& jobs, const wire::Piece& p, std:
 
 }  // namespace
 
-Image image_of(const Model& m, const WeightJobs& jobs) {
-  Image image;
-  image.skeleton.resize(m.proto->ByteSizeLong());
-  google::protobuf::io::ArrayOutputStream array(image.skeleton.data(), static_cast<int>(image.skeleton.size()));
-  {
-    google::protobuf::io::CodedOutputStream out(&array);
-    out.SetSerializationDeterministic(true);
-    m.proto->SerializeWithCachedSizes(&out);
-  }
-  image.layout = wire::lay_out(image.skeleton, [&](std::uint64_t i) { return jobs.at(i).size(); });
+std::string skeleton_of(const onnx::ModelProto& model) {
+  std::string skeleton(model.ByteSizeLong(), '\0');
+  google::protobuf::io::ArrayOutputStream array(skeleton.data(), static_cast<int>(skeleton.size()));
+  google::protobuf::io::CodedOutputStream out(&array);
+  out.SetSerializationDeterministic(true);
+  model.SerializeWithCachedSizes(&out);
+  return skeleton;
+}
+
+Image image_of(const onnx::ModelProto& model, const std::function<std::uint64_t(std::uint64_t)>& size_of) {
+  Image image{skeleton_of(model), {}};
+  image.layout = wire::lay_out(image.skeleton, size_of);
   return image;
+}
+
+Image image_of(const Model& m, const WeightJobs& jobs) {
+  return image_of(*m.proto, [&](std::uint64_t i) { return jobs.at(i).size(); });
 }
 
 void write_image(const Image& image, const WeightJobs& jobs, OutputFile& file, weights::CastRouter& router,

@@ -20,6 +20,10 @@ struct Image {
   wire::Layout layout;
 };
 Image image_of(const Model& m, const WeightJobs& jobs);
+/// The same for a message whose payloads will have the sizes that `size_of` tells.
+Image image_of(const onnx::ModelProto& model, const std::function<std::uint64_t(std::uint64_t)>& size_of);
+/// The message as bytes, the same for each run.
+std::string skeleton_of(const onnx::ModelProto& model);
 
 /// Writes `image` into `file`; `router` says who casts, `progress` is told of bytes as they are done, from any thread.
 /// Throws IoError.

@@ -1,0 +1,16 @@
+// No output is written over a file that the run reads, or over another of its outputs.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "ampc/diag/diagnostic.h"
+
+namespace ampc::driver {
+
+/// Whether `output` is one of `inputs`, by whatever path it is named; reports.
+bool overwrites_input(const std::string& output, std::span<const std::string> inputs, Diagnostics& diagnostics);
+/// Whether `depfile` is one of `outputs`, which need not exist; reports.
+bool overwrites_output(const std::string& depfile, std::span<const std::string> outputs, Diagnostics& diagnostics);
+
+}  // namespace ampc::driver
