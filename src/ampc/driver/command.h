@@ -38,6 +38,7 @@ int explain_command(const Arguments& args, const Streams& streams);
 int fmt_command(const Arguments& args, const Streams& streams);
 int help_command(const Arguments& args, const Streams& streams);
 int link_command(const Arguments& args, const Streams& streams);
+int lsp_command(const Arguments& args, const Streams& streams);
 int plan_command(const Arguments& args, const Streams& streams);
 int test_command(const Arguments& args, const Streams& streams);
 

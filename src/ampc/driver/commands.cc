@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
     {"fmt", "Lay out rule files", fmt_command},
     {"help", "Tell the options of a command", help_command},
     {"link", "Make the output of a plan and its shards", link_command},
+    {"lsp", "Serve an editor: diagnostics, completion, definitions", lsp_command},
     {"plan", "Decide all, and leave the weights to ampc cast and ampc link", plan_command},
     {"test", "Hold what rules decide against what is expected of them", test_command},
 };

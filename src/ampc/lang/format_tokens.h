@@ -1,4 +1,4 @@
-// The formatter's view of a text: tokens with the comments and blank lines between them. Private to format.cc.
+// A text as the formatter and the language server see it: tokens with the comments and blank lines between them.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ampc/diag/codes.h"
@@ -57,9 +58,18 @@ RuleFile model() {
   return fault(codes::kNotRules, "is an ONNX model, not a rule file", "the rules come first: ampc RULES MODEL");
 }
 
+const UnsavedFiles::Find* unsaved = nullptr;
+
 }  // namespace
 
+UnsavedFiles::UnsavedFiles(Find find) : find_(std::move(find)) { unsaved = &find_; }
+
+UnsavedFiles::~UnsavedFiles() { unsaved = nullptr; }
+
 RuleFile read_rule_file(const std::string& path) {
+  if (unsaved != nullptr) {
+    if (auto text = (*unsaved)(path)) return rule_text(std::move(*text));
+  }
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
