@@ -60,7 +60,7 @@ std::string attributes_text(const Signature& s) {
     if (&a != s.attributes.data()) text += ", ";
     text += fmt::format("`{}{}: {}", a.name, a.required || a.has_default ? "" : "?", kind_name(a.kind));
     if (a.has_default && (a.kind == AttrKind::integer || a.kind == AttrKind::floating))
-      text += fmt::format(" = {}", a.number);
+      text += fmt::format(" = {:.6g}", a.number);
     if (a.has_default && a.kind == AttrKind::string) text += fmt::format(" = \"{}\"", a.text);
     text += '`';
   }

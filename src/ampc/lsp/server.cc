@@ -1,6 +1,7 @@
 #include "ampc/lsp/server.h"
 
 #include <exception>
+#include <istream>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -244,6 +245,7 @@ class Server {
 }  // namespace
 
 bool serve(std::istream& in, std::ostream& out, const lang::CompileOptions& options, const std::string& version) {
+  in.tie(nullptr);  // reading flushes what it is tied to, here while another thread writes there
   return Server(in, out, options, version).run();
 }
 
