@@ -81,13 +81,21 @@ std::string documentation(const Signature& s) {
   if (s.is_declared()) return {};
   const onnx::OpSchema* schema = onnx_registry::find(s);
   if (schema == nullptr || schema->doc() == nullptr) return {};
+  // The text is indented as it stands in onnx's sources, which Markdown would take for code.
   std::istringstream in(schema->doc());
   std::string text;
+  std::size_t indent = std::string::npos;
   for (std::string line; std::getline(in, line) && text.size() < kMost;) {
-    const bool blank = line.find_first_not_of(" \t") == std::string::npos;
+    const std::size_t first = line.find_first_not_of(" \t");
+    const bool blank = first == std::string::npos;
     if (blank && text.size() > kEnough) break;
-    if (!text.empty() || !blank) text += line + '\n';
+    if (!blank && indent == std::string::npos) indent = first;
+    if (!text.empty() || !blank) text += line.substr(blank ? line.size() : std::min(indent, first)) + '\n';
   }
+  // A code block that is cut off is closed.
+  std::size_t fences = 0;
+  for (std::size_t at = text.find("```"); at != std::string::npos; at = text.find("```", at + 3)) ++fences;
+  if (fences % 2 != 0) text += "```\n";
   return text.empty() ? text : "\n" + text;
 }
 
