@@ -59,7 +59,7 @@ SAMPLES = [
     ("STRING", r'"a # \" /b/ deny"', "string.quoted.double.amp"),
     ("REGEX", r"/a\/\d+[.]# deny/", "string.regexp.amp"),
     ("COMMENT", '# deny "x"', "comment.line.number-sign.amp"),
-    ("COMMENT", '/// what it says', "comment.line.documentation.amp"),
+    ("DOC_COMMENT", '/// what it says', "comment.line.documentation.amp"),
     ("OPEN_STRING", '"a b', "invalid.illegal.unclosed.amp"),
     ("OPEN_REGEX", "/", "invalid.illegal.amp"),
     ("SLASH_COMMENT", "// a", "invalid.illegal.unclosed.amp"),

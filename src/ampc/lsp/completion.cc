@@ -337,7 +337,8 @@ class Completion {
       return condition(near);
     }
     if (c_.statement.empty()) return;
-    for (std::size_t i = 0; i + 1 < c_.pattern.size(); ++i) {
+    // Of the steps before this one.
+    for (std::size_t i = 0; i + c_.statement.size() < c_.pattern.size(); ++i) {
       const std::string& t = c_.pattern[i];
       const bool called = c_.pattern[i + 1] == "(";
       if (i > 0 && is_word(t) && !called && t != "_" && view_.meaning.operators->versions("", t).empty() &&
