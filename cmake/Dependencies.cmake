@@ -5,6 +5,7 @@ find_package(TBB REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
 find_package(Threads REQUIRED)
 find_package(Boost REQUIRED CONFIG)  # headers alone: Boost.Graph
 find_path(AMPC_DTL_INCLUDE dtl/dtl.hpp REQUIRED)  # line by line differences; headers alone

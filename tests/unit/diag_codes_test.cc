@@ -42,7 +42,7 @@ TEST(Codes, StandOnceAndInTheirRange) {
 std::set<std::string> declared_codes() {
   std::set<std::string> found;
   const std::regex code("\"(AMPC[0-9]{4})\"");
-  for (const char* file : {"codes.h", "model_codes.h"}) {
+  for (const char* file : {"codes.h", "model_codes.h", "build_codes.h"}) {
     const std::string text = read(file);
     for (std::sregex_iterator it(text.begin(), text.end(), code), end; it != end; ++it) found.insert((*it)[1].str());
   }

@@ -113,6 +113,10 @@ constexpr CodeText kList[] = {
      "", ""},
     {"AMPC2012", "bad-expectation", "a line of expectations that says nothing", false,
      "Lines are `model PATH`, `[NODES] OPERATOR low|fp32|left` and `casts|low|fp32|left <=|==|>= N`.", "", ""},
+    {"AMPC2020", "manifest", "a manifest of `ampc build` that is wrong", false,
+     "Each key is one that a manifest has, and stands once. `true` and `false` are without quotes, numbers\n"
+     "decimal; each pattern means at least one model.",
+     "", ""},
 };
 
 }  // namespace

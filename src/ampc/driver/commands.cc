@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ampc/driver/build.h"
 #include "ampc/driver/command.h"
 #include "ampc/driver/driver.h"
 
@@ -12,6 +13,7 @@ namespace ampc::driver {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"build", "Compile many models as a manifest says, what has changed alone", build_command},
     {"cast", "Cast one shard of a plan", cast_command},
     {"check", "Check rule files by themselves, and against models", check_command},
     {"diff", "Tell what changes between two sets of rules", diff_command},

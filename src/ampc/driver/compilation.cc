@@ -64,6 +64,24 @@ int Compilation::read_rules(const std::string& path) {
   return rules ? kOk : kWrongInput;
 }
 
+void Compilation::compile_rules(const std::string& path, const lang::CompileOptions& options) {
+  if (cache_ == nullptr) {
+    rules = lang::compile(path, options, sources, diagnostics);
+    return;
+  }
+  lang::CompileOptions met = options;
+  met.model_domains = [domains = options.model_domains()] { return domains; };
+  const std::string key = RuleCache::key(path, met);
+  if (const auto known = cache_->find(key)) {
+    rules = known->rules;
+    sources = known->sources;
+    return;
+  }
+  rules = lang::compile(path, met, sources, diagnostics);
+  // What there is to say is said for each model.
+  if (rules && diagnostics.sorted(sources).empty()) cache_->keep(key, {*rules, sources});
+}
+
 int Compilation::read(const std::string& rules_path, const std::string& model_path) {
   auto options = compile_options();
   if (!options) return kUsage;
@@ -73,7 +91,7 @@ int Compilation::read(const std::string& rules_path, const std::string& model_pa
     return found->get();
   };
   auto reading = std::async(std::launch::async, [&] { return read_and_tell(model_path, of_model, domains, o_.opset); });
-  rules = lang::compile(rules_path, *options, sources, diagnostics);
+  compile_rules(rules_path, *options);
   model = reading.get();
   diagnostics.take(of_model);
   if (!rules) return kWrongInput;

@@ -13,6 +13,7 @@
 #include "ampc/diag/diagnostic.h"
 #include "ampc/driver/plan_options.h"
 #include "ampc/driver/report.h"
+#include "ampc/driver/rule_cache.h"
 #include "ampc/lang/rule_set.h"
 #include "ampc/model/model.h"
 #include "ampc/passes/plan.h"
@@ -29,6 +30,9 @@ class Compilation {
  public:
   /// Limits threads as `options` say, for as long as it lives.
   Compilation(const PlanOptions& options, std::ostream& err);
+
+  /// Rules that another model of this process has been compiled by are not read again. `cache` outlives it.
+  void share(RuleCache& cache) { cache_ = &cache; }
 
   /// `rules` from the file, checked against every opset that they may meet.
   int read_rules(const std::string& path);
@@ -48,10 +52,12 @@ class Compilation {
 
  private:
   std::optional<lang::CompileOptions> compile_options();
+  void compile_rules(const std::string& path, const lang::CompileOptions& options);
   bool override_settings(lang::Settings& overrides);
 
   PlanOptions o_;
   std::ostream& err_;
+  RuleCache* cache_ = nullptr;
   std::optional<tbb::global_control> limit_;
   lang::Settings overrides_;
 };

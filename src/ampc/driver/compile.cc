@@ -16,6 +16,7 @@
 #include "ampc/diag/suggest.h"
 #include "ampc/driver/command.h"
 #include "ampc/driver/compilation.h"
+#include "ampc/driver/compile_model.h"
 #include "ampc/driver/options.h"
 #include "ampc/driver/report.h"
 #include "ampc/driver/report_files.h"
@@ -39,8 +40,15 @@ namespace fs = std::filesystem;
 
 class Run {
  public:
-  Run(Options options, std::ostream& out, std::ostream& err, bool assume)
-      : o_(std::move(options)), out_(out), err_(err), assume_(assume), c_(o_, err) {
+  Run(Options options, const CompileHooks& hooks, Compiled& compiled, const Streams& streams, bool assume)
+      : o_(std::move(options)),
+        hooks_(hooks),
+        compiled_(compiled),
+        out_(streams.out),
+        err_(streams.err),
+        assume_(assume),
+        c_(o_, err_) {
+    if (hooks.rules != nullptr) c_.share(*hooks.rules);
     diagnostics_.set_policy(policy_of(o_.report));
   }
 
@@ -56,6 +64,7 @@ class Run {
     if (mistaken_) return std::nullopt;
     report(err_, diagnostics_, sources_, o_.report);
     if (code == kOk && diagnostics_.failed()) code = kWrongInput;
+    compiled_.summary = summary_;
     if (code == kOk && !summary_.empty() && !o_.quiet && o_.report.form == Form::text) err_ << summary_ << '\n';
     return code;
   }
@@ -73,6 +82,10 @@ class Run {
       return kOk;
     }
     if (const int code = c_.read(o_.rules, o_.model); code != kOk) return code;
+    compiled_.rules = c_.rules->files;
+    compiled_.data = c_.model->external_files;
+    if (hooks_.skip) compiled_.skipped = hooks_.skip(*c_.model);
+    if (!compiled_.skipped.empty()) return kOk;
     if (!o_.cache.empty()) cache_.emplace(o_.cache, o_.cache_size);
     if (const int code = decide(); code != kOk) return code;
     if (!o_.explain.empty()) return explain(*c_.model, c_.plan);
@@ -181,6 +194,13 @@ class Run {
     reports.write({output, size_before(model), written.bytes}, diagnostics_, sources_, o_.write_if_changed);
     if (!o_.depfile.empty()) emit::write_depfile(o_.depfile, depfile.text);
     summarise(model, plan, output, written.bytes);
+    compiled_.data_file = written.data_file;
+    compiled_.low = plan.low_nodes;
+    compiled_.fp32 = plan.fp32_nodes;
+    compiled_.left = plan.left_nodes;
+    compiled_.casts = plan.added_casts;
+    compiled_.bytes = written.bytes;
+    compiled_.warnings = diagnostics_.warnings();
     if (cache_) cache_->trim();
     if (o_.verbose && cache_) summary_ += "\n  " + cache_->summary();
     const std::string measured = router.measured();
@@ -212,6 +232,8 @@ class Run {
   }
 
   Options o_;
+  const CompileHooks& hooks_;
+  Compiled& compiled_;
   std::ostream& out_;
   std::ostream& err_;
   bool assume_;
@@ -235,11 +257,19 @@ int compile_command(const Arguments& args, const Streams& streams) {
     streams.err << "ampc: " << e.what() << '\n';
     return kUsage;
   }
+  return compile_model(*options, {}, streams).code;
+}
+
+Compiled compile_model(const Options& options, const CompileHooks& hooks, const Streams& streams) {
   // Weights are taken for ordinary and measured as they are cast; once in a while they are not, and all is done again.
   for (const bool assume : {true, false}) {
-    if (const auto code = Run(*options, streams.out, streams.err, assume).go()) return *code;
+    Compiled compiled;
+    if (const auto code = Run(options, hooks, compiled, streams, assume).go()) {
+      compiled.code = *code;
+      return compiled;
+    }
   }
-  return kInternal;
+  return {};
 }
 
 }  // namespace ampc::driver

@@ -1,0 +1,57 @@
+// The manifest of `ampc build`: which models are compiled by which rules into which types.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ampc/diag/diagnostic.h"
+
+namespace ampc::build {
+
+/// A text of the manifest, and where it stands.
+struct Text {
+  std::string text;
+  Span span;
+};
+
+/// Options of `ampc RULES MODEL` by their names in the manifest, each with the arguments that it stands for.
+using Settings = std::map<std::string, std::vector<std::string>>;
+
+struct RuleSource {
+  std::string name;  // a folder of outputs, where there are several
+  Text file;
+  Settings settings;
+};
+
+/// Models with this operator are not compiled into this type.
+struct SkipIf {
+  std::string op;     // "Softmax", "com.microsoft::Attention": to the letter
+  std::string dtype;  // empty for every one
+  std::string reason;
+};
+
+struct Override {
+  std::vector<Text> models;  // globs
+  std::optional<std::vector<std::string>> dtypes, targets, rules;
+  Settings settings;
+  std::string skip;  // a reason; empty for none
+};
+
+struct Manifest {
+  std::string root = ".";  // models are found here, and keep their path from here; relative to the manifest
+  std::string out;
+  std::vector<Text> models, exclude;  // globs
+  std::vector<RuleSource> rules;
+  std::vector<std::string> dtypes, targets;
+  std::vector<std::string> import_dirs;
+  Settings settings;
+  std::vector<SkipIf> skip_if;
+  std::vector<Override> overrides;
+};
+
+/// Reads `text`, which is that of `file`. Reports every fault; nothing where there was one.
+std::optional<Manifest> parse_manifest(FileId file, const SourceMap& sources, Diagnostics& diagnostics);
+
+}  // namespace ampc::build
