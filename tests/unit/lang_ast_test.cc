@@ -188,6 +188,7 @@ const Case kPredicates[] = {
     {"deny Conv where 3 is given", "deny Conv where 3 is given\n"},
     {"deny Conv where dim(W, -1) >= 2 and dim(W, 0) <= 1e3", "deny Conv where dim(W, -1) >= 2 and dim(W, 0) <= 1e3\n"},
     {"deny Conv where size(2) < 10 and type(X) != fp32", "deny Conv where size(2) < 10 and type(X) != fp32\n"},
+    {"deny Conv where type(X) == fp16 or bf16 != type(X)", "deny Conv where type(X) == fp16 or bf16 != type(X)\n"},
     {"deny Conv where auto_pad == \"SAME_UPPER\" or opset >= 22",
      "deny Conv where auto_pad == \"SAME_UPPER\" or opset >= 22\n"},
     {"deny Elu where alpha == -0.5 or alpha > 10%", "deny Elu where alpha == -0.5 or alpha > 10%\n"},

@@ -43,8 +43,9 @@ constexpr CodeText kList[] = {
      "extern com.acme::Mix(x: T) -> (y: U) where T in fp32, fp16 and U in fp32 and V in fp32",
      "extern com.acme::Mix(x: T) -> (y: U) where T in fp32, fp16 and U in fp32"},
     {"AMPC0111", "nearly-declared", "an operator beside a declared one of nearly that name", true,
-     "The domain has declarations, and one of them is called nearly so. A rule for an operator that is not\n"
-     "declared holds for nodes of that name only.",
+     "The domain has declarations, and one of them is called nearly so; or nothing is known of the domain, and one\n"
+     "that is known is called nearly so and has the operator. A rule for an operator that is not declared\n"
+     "holds for nodes of that name only.",
      "extern com.acme::Router(x: T) -> (y: T) where T in fp32, fp16\nallow com.acme::Ruoter",
      "extern com.acme::Router(x: T) -> (y: T) where T in fp32, fp16\nallow com.acme::Router"},
     {"AMPC0201", "never-float", "a role on an operand that is never a float", false,

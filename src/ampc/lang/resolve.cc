@@ -46,7 +46,10 @@ Draft Resolver::run() {
 void Resolver::collect_levels() {
   std::map<std::string, const ast::LevelDefinition*> found;
   for (const std::size_t unit : program_.imports_first) {
-    for (const ast::Statement& s : program_.units[unit].file.statements) {
+    const std::vector<ast::Statement>& list = program_.units[unit].file.statements;
+    for (const ast::Statement& s : list) {
+      const ast::Setting* headless = &s == &list.back() ? nullptr : headless_level(s, *(&s + 1));
+      if (headless != nullptr) lost_levels_.insert(headless->value.text);
       const auto* definition = std::get_if<ast::LevelDefinition>(&s.node);
       if (definition == nullptr) continue;
       const auto [it, fresh] = found.try_emplace(definition->name.text, definition);
@@ -77,7 +80,7 @@ void Resolver::collect_levels() {
 
 std::optional<std::uint32_t> Resolver::level(const ast::Word& name) {
   if (const auto index = draft_.rules.level(name.text)) return index;
-  if (program_.incomplete || names_.is_lost(name.text)) return std::nullopt;
+  if (program_.incomplete || names_.is_lost(name.text) || lost_levels_.contains(name.text)) return std::nullopt;
   std::vector<std::string> known;
   for (const Level& l : draft_.rules.levels) known.push_back(l.name);
   auto& d = diagnostics_.error(codes::kUnknownLevel, "no level is called " + quote(name.text)).at(name.span);
@@ -96,8 +99,26 @@ std::optional<std::uint32_t> Resolver::level(const ast::Word& name) {
   return std::nullopt;
 }
 
+// `level O2` and `default low` behind it: the brace is missing.
+const ast::Setting* Resolver::headless_level(const ast::Statement& s, const ast::Statement& next) {
+  const auto* setting = std::get_if<ast::Setting>(&s.node);
+  const bool level = setting != nullptr && setting->key.text == "level";
+  return level && std::holds_alternative<ast::LevelPart>(next.node) ? setting : nullptr;
+}
+
 void Resolver::statements(const std::vector<ast::Statement>& list, const Context& context) {
+  bool headless = false;
   for (const ast::Statement& s : list) {
+    if (headless && std::holds_alternative<ast::LevelPart>(s.node)) continue;
+    const bool last = &s == &list.back();
+    const ast::Setting* level = last || context.level ? nullptr : headless_level(s, *(&s + 1));
+    headless = level != nullptr;
+    if (headless) {
+      diagnostics_.error(codes::kExpected, "expected '{' after " + quote(level->value.text))
+          .at(level->value.span)
+          .fix("write level " + level->value.text + " { ... } for what the level is");
+      continue;
+    }
     std::visit([&](const auto& node) { this->statement(node, s, context); }, s.node);
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ class Resolver {
   Draft run();
 
  private:
+  static const ast::Setting* headless_level(const ast::Statement& s, const ast::Statement& next);
   void collect_levels();
   std::optional<std::uint32_t> level(const ast::Word& name);
   void statements(const std::vector<ast::Statement>& list, const Context& context);
@@ -86,6 +88,7 @@ class Resolver {
   Diagnostics& diagnostics_;
   Draft draft_;
   std::map<std::string, const ast::LevelDefinition*> levels_;
+  std::set<std::string> lost_levels_;  // whose definition lacks a brace, which is reported
   std::map<std::string, ScopeId> scopes_;
   std::map<std::pair<std::uint32_t, std::string>, const ast::LevelPart*> level_parts_;
 };
