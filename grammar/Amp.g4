@@ -75,7 +75,8 @@ optimizerOperand : operand COLON ID+ ;
 // `backward /(.+)_Grad\/.+/ doc "Backward pass"`: what the group matches is the forward node's name.
 backward : BACKWARD REGEX (DOC STRING)? ;
 
-overriding : OVERRIDE (list | role | externOperator | graphPattern) ;
+// `override deny Softmax` replaces what imported files say, `sealed deny Log` forbids that to those that import this one.
+overriding : (OVERRIDE SEALED? | SEALED) (list | role | externOperator | graphPattern) ;
 
 // `layer_norm arg 3,4 keep fp32`, `Sin, Cos bf16: arg * exact from integers`
 role : roleOperators qualifiers? (ARG | RESULT) operands action ;
@@ -190,6 +191,7 @@ DOC : 'doc' ;
 COMMUTES : 'commutes' ;
 MOVES : 'moves' ;
 OVERRIDE : 'override' ;
+SEALED : 'sealed' ;
 ALIAS : 'alias' ;
 EXTERN : 'extern' ;
 SINCE : 'since' ;

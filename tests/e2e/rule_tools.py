@@ -112,10 +112,93 @@ class Check(Tools):
         self.assertEqual(ampc("check", rules, "--model", MLP).stderr, "")
         self.assertIn("holds at no 'MatMul'", ampc("check", rules, "--model", MLP, "--level", "O2").stderr)
 
+    def test_a_guard_that_holds_everything(self):
+        rules = self.rules('guard "**"\n')
+        told = ampc("check", rules, "--model", MLP).stderr
+        self.assertIn("team.amp:3:7: warning[AMPC1025]: this guard holds every node of the model: it decides nothing", told)
+        rules = self.rules('guard "matmul_1"\nguard "nothing/**"\n')
+        told = ampc("check", rules, "--model", MLP).stderr
+        self.assertNotIn("holds every node", told)
+        self.assertIn("team.amp:4:7: warning[AMPC1025]: this guard rule matches nothing in the model", told)
+
     def test_a_model_that_is_none(self):
         done = ampc("check", DEFAULT_RULES, "--model", DEFAULT_RULES)
         self.assertEqual(done.returncode, 1)
         self.assertIn("error[AMPC1002]", done.stderr)
+
+
+class Fix(Tools):
+    """ampc check --fix"""
+
+    WRONG = "deny Softmx;\r\nallow  Mish # why\r\nallow Gelu, Gelu\r\ndeny Foo\r\n"
+    MENDED = "override deny Softmax\r\nallow  Mish # why\r\nallow Gelu\r\ndeny Foo\r\n"
+
+    def setUp(self):
+        super().setUp()
+        self.base = self.folder / "base.amp"
+        self.base.write_text("amp 1\nallow Softmax\ndney Exp\n")
+
+    def wrong(self, text=WRONG, name="team.amp", head="amp 1\r\n"):
+        path = self.folder / name
+        path.write_bytes((head + 'import "base.amp"\r\n' + text).encode())
+        return path
+
+    def test_what_is_sure_is_written_and_the_rest_is_told(self):
+        path = self.wrong()
+        before = self.base.read_bytes()
+        shown = ampc("check", path).stderr
+        self.assertIn("of these: `ampc check --fix` mends\n", shown)
+        done = ampc("check", "--fix", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(path.read_bytes().decode(), 'amp 1\r\nimport "base.amp"\r\n' + self.MENDED)
+        self.assertEqual(done.stdout, f"{path}: 4 mended\n")
+        self.assertIn("team.amp:6:6: error[AMPC0101]: no operator is called 'Foo'", done.stderr)
+        self.assertNotIn("Softmx", done.stderr)
+        self.assertIn("base.amp:3:1: error[AMPC0011]", done.stderr)  # imported: told, and left as it is
+        self.assertEqual(self.base.read_bytes(), before)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["base.amp", "team.amp"])
+        again = ampc("check", "--fix", path)
+        self.assertEqual(again.stdout, "")
+
+    def test_files_that_are_named_are_all_mended(self):
+        path = self.wrong("deny Foo\n")
+        done = ampc("check", "--fix", self.base, path)
+        self.assertEqual(self.base.read_text(), "amp 1\nallow Softmax\ndeny Exp\n")
+        self.assertEqual(done.stdout, f"{self.base}: 1 mended\n")
+        self.assertNotIn("base.amp", done.stderr)
+
+    def test_links_modes_and_byte_order_marks_stay(self):
+        path = self.wrong(head="\ufeffamp 1\r\n")
+        path.chmod(0o640)
+        link = self.folder / "link.amp"
+        link.symlink_to("team.amp")
+        ampc("check", "--fix", link)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(path.read_bytes().decode(), '\ufeffamp 1\r\nimport "base.amp"\r\n' + self.MENDED)
+        self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+
+    def test_nothing_to_mend_leaves_the_file_alone(self):
+        path = self.rules("deny Foo\n")
+        before = path.stat()
+        self.assertEqual(ampc("check", "--fix", path).returncode, 1)
+        self.assertEqual((path.stat().st_mtime_ns, path.stat().st_ino), (before.st_mtime_ns, before.st_ino))
+
+    def test_warnings_that_are_off_are_not_mended(self):
+        path = self.wrong("allow Gelu, Gelu\r\n")
+        text = path.read_bytes()
+        ampc("check", "--fix", "-Wno-duplicate", path)
+        self.assertEqual(path.read_bytes(), text)
+
+    def test_what_others_read_of_it(self):
+        path = self.wrong()
+        lines = [json.loads(text) for text in ampc("check", "--diagnostics", "json", path).stderr.splitlines()]
+        edits = [(e["line"], e["column"], e["end_column"], e["text"]) for d in lines for e in d.get("edits", []) if d["file"].endswith("team.amp")]
+        self.assertIn((3, 6, 12, "Softmax"), edits)
+        self.assertIn((3, 12, 13, ""), edits)
+        log = json.loads(ampc("check", "--diagnostics", "sarif", path).stderr)
+        fixes = [f for r in log["runs"][0]["results"] for f in r.get("fixes", [])]
+        self.assertIn("Softmax", [r["insertedContent"]["text"] for f in fixes for c in f["artifactChanges"] for r in c["replacements"]])
+        self.assertTrue(all(f["description"]["text"] for f in fixes))
 
 
 class Diff(Tools):

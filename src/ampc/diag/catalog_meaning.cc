@@ -67,6 +67,11 @@ constexpr CodeText kList[] = {
     {"AMPC0206", "nothing-left", "`* except` every operand", false,
      "All operands that may be fp32 are excepted, so that the role is about none.", "Relu arg * except X keep fp32",
      "BatchNormalization arg * except X keep fp32"},
+    {"AMPC0207", "idle-condition", "a condition that holds never, or always", true,
+     "Its parts contradict each other, or ask for what cannot be: a type that the schema does not have there,\n"
+     "a measure below 0. Where it never holds, the statement decides nothing; where it always does, `where` is\n"
+     "not needed. A shape that nothing tells compares with no number, so `rank(A) >= 0` is no such condition.",
+     "deny Mul where rank(A) == 2 and rank(A) == 3", "deny Mul where rank(A) == 2 or rank(A) == 3"},
     {"AMPC0301", "contradiction", "two statements of one rank that say different things", false,
      "Order has no meaning in rule files: of two statements of the same rank neither wins. Remove one, say\n"
      "`override` where one of the two is imported, or make one narrower with `where`, a level or a scope.",
@@ -84,6 +89,11 @@ constexpr CodeText kList[] = {
      "`override` changes what an imported file says, of the same operator at the same levels and types. Where\n"
      "nothing is imported that says so, leave the word out: a misspelt override would go unnoticed.",
      "override deny Gelu", "deny Gelu"},
+    {"AMPC0306", "sealed", "a statement against what an imported file seals", false,
+     "`sealed deny Log` in a file forbids all others that are compiled with it to say something else of the\n"
+     "operator, be it by `override`, by `where` or within a scope. Rules that name nodes or values are not\n"
+     "about the operator, and hold. Lists, roles, patterns and declarations can be sealed.",
+     "", "sealed deny Log"},
 };
 
 }  // namespace

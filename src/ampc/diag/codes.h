@@ -46,6 +46,7 @@ inline constexpr Code kBadComparison = "AMPC0203";  // the two sides do not go t
 inline constexpr Code kNeedsPosition = "AMPC0204";  // an operand by name where no schema tells the names
 inline constexpr Code kNothingLeft = "AMPC0206";    // `* except` every operand
 inline constexpr Code kNoSuchType = "AMPC0205";     // in `extern`
+inline constexpr Code kIdleCondition = "AMPC0207";  // a condition that holds never, or always
 
 // 03xx: contradictions
 inline constexpr Code kContradiction = "AMPC0301";
@@ -53,6 +54,7 @@ inline constexpr Code kDuplicate = "AMPC0302";
 inline constexpr Code kSettingTwice = "AMPC0303";
 inline constexpr Code kDefinedTwice = "AMPC0304";  // a level, an alias, an operator
 inline constexpr Code kNothingToOverride = "AMPC0305";
+inline constexpr Code kSealed = "AMPC0306";  // what an imported file seals is replaced, or something narrower is said
 
 // 04xx: files and imports
 inline constexpr Code kNoSuchFile = "AMPC0401";

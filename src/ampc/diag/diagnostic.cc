@@ -73,6 +73,11 @@ Diagnostic& Diagnostic::fix(std::string text) {
   return *this;
 }
 
+Diagnostic& Diagnostic::edit(Span s, std::string text) {
+  edits.push_back({s, std::move(text)});
+  return *this;
+}
+
 Diagnostic& Diagnostics::report(Severity severity, std::string_view code, std::string message) {
   const std::lock_guard lock(mutex_);
   Diagnostic& d = list_.emplace_back();

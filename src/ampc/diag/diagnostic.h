@@ -59,6 +59,12 @@ struct Label {
   std::string text;
 };
 
+/// What `ampc check --fix` writes in the place of a span; at an empty one it is put in.
+struct Edit {
+  Span span;
+  std::string text;
+};
+
 struct Diagnostic {
   Severity severity = Severity::error;
   std::string code;     // stable, "AMPC0012"; see diag/codes.h
@@ -68,14 +74,17 @@ struct Diagnostic {
   std::string place;    // used where there is no span: "model.onnx: node 'fc1' (MatMul), value 'x'"
   std::vector<Label> labels;
   std::vector<std::string> notes;
-  std::string help;     // the way out
-  bool hidden = false;  // its name is turned off: neither shown nor counted
+  std::string help;         // the way out
+  std::vector<Edit> edits;  // the same for --fix, where it is safe: all of them are carried out, or none
+  bool hidden = false;      // its name is turned off: neither shown nor counted
 
   Diagnostic& at(Span s, std::string text = {});
   Diagnostic& in(std::string where);
   Diagnostic& also(Span s, std::string text);
   Diagnostic& note(std::string text);
   Diagnostic& fix(std::string text);
+  /// Adds an edit. Label or help tell a reader the same.
+  Diagnostic& edit(Span s, std::string text);
 };
 
 /// What becomes of warnings and notes.

@@ -43,6 +43,12 @@ Json object_of(const Diagnostic& d, const SourceMap& sources) {
   }
   if (!d.notes.empty()) object["notes"] = d.notes;
   if (!d.help.empty()) object["help"] = d.help;
+  for (const Edit& edit : d.edits) {
+    Json one;
+    add_place(one, edit.span, sources);
+    one["text"] = edit.text;
+    object["edits"].push_back(std::move(one));
+  }
   return object;
 }
 

@@ -44,6 +44,18 @@ Json location_of(const Diagnostic& d, const SourceMap& sources) {
   return location;
 }
 
+/// What --fix does: all edits of a diagnostic are one fix.
+Json fix_of(const Diagnostic& d, const SourceMap& sources) {
+  Json changes = Json::array();
+  for (const Edit& edit : d.edits) {
+    Json place = physical(edit.span, sources);
+    changes.push_back({{"artifactLocation", place["artifactLocation"]},
+                       {"replacements", Json::array({{{"deletedRegion", place["region"]},
+                                                      {"insertedContent", {{"text", edit.text}}}}})}});
+  }
+  return {{"description", {{"text", d.help.empty() ? d.label : d.help}}}, {"artifactChanges", changes}};
+}
+
 Json result_of(const Diagnostic& d, const SourceMap& sources, std::size_t rule) {
   std::string text = d.message;
   if (!d.label.empty()) text += ": " + d.label;
@@ -62,6 +74,7 @@ Json result_of(const Diagnostic& d, const SourceMap& sources, std::size_t rule) 
     result["relatedLocations"].push_back(
         {{"id", id++}, {"physicalLocation", physical(label.span, sources)}, {"message", {{"text", label.text}}}});
   }
+  if (!d.edits.empty()) result["fixes"] = Json::array({fix_of(d, sources)});
   return result;
 }
 

@@ -28,6 +28,20 @@ std::optional<std::string> by_prefix(std::string_view word, std::span<const std:
   return std::string(std::get<2>(*best));
 }
 
+// Is no other of the names as near to the word as this one, and this one near enough to be written unseen?
+bool is_sure(std::string_view word, std::string_view name, std::span<const std::string_view> names) {
+  constexpr std::size_t kSurest = 2;  // letters that differ
+  const auto rival = [&](const auto& as_near) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](std::string_view other) { return other != name && other != word && as_near(other); });
+  };
+  const std::size_t distance = edit_distance(word, name, kSurest);
+  if (distance <= kSurest) {
+    return !rival([&](std::string_view other) { return edit_distance(word, other, distance) <= distance; });
+  }
+  return begins_with(name, word) && !rival([&](std::string_view other) { return begins_with(other, word); });
+}
+
 std::vector<std::string_view> views(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
 
 }  // namespace
@@ -85,6 +99,18 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
   return did_you_mean(word, views(names));
+}
+
+bool suggest(Diagnostic& d, std::string_view word, std::span<const std::string_view> names, std::string_view before) {
+  const auto name = nearest(word, names);
+  if (!name) return false;
+  d.label = "did you mean '" + *name + "'?";
+  if (is_sure(word, *name, names)) d.edit(d.span, std::string(before) + *name);
+  return true;
+}
+
+bool suggest(Diagnostic& d, std::string_view word, const std::vector<std::string>& names) {
+  return suggest(d, word, views(names));
 }
 
 std::string list_of(std::span<const std::string_view> names, bool quoted, std::string_view last) {

@@ -1,8 +1,11 @@
 // `ampc check FILE… [--model M…]`: rule files by themselves, and what of them has a use in models.
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <ostream>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,17 +13,21 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "ampc/diag/mend.h"
 #include "ampc/diag/model_codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/driver/command.h"
 #include "ampc/driver/compilation.h"
 #include "ampc/driver/report.h"
+#include "ampc/emit/output_file.h"
+#include "ampc/lang/rule_file.h"
 
 namespace ampc::driver {
 namespace {
 
 struct CheckOptions : PlanOptions {
   std::vector<std::string> files, models;
+  bool fix = false;
   ReportOptions report;
 };
 
@@ -29,6 +36,7 @@ struct Use {
   std::set<std::uint32_t> named;  // some model has the operator
   std::set<std::uint32_t> held;   // at some node it is in scope, and its condition holds
   std::set<std::string> operators;
+  std::set<std::uint32_t> narrow_guards;  // some node of a model is in none of their scopes
 };
 
 /// A diagnostic of a rule file, for telling which ones every model gives.
@@ -41,6 +49,7 @@ class Check {
   int run() {
     int code = kOk;
     for (const std::string& file : o_.files) {
+      if (o_.fix && !fix(file)) return kWrongInput;
       const int one = o_.models.empty() ? rules_alone(file) : against_models(file);
       code = std::max(code, one);
     }
@@ -53,7 +62,51 @@ class Check {
     c.diagnostics.set_policy(policy_of(o_.report));
     const int code = c.read_rules(file);
     report(s_.err, c.diagnostics, c.sources, o_.report);
+    tell_fixes(c);
     return c.diagnostics.failed() ? kWrongInput : code;
+  }
+
+  void tell_fixes(const Compilation& c) {
+    if (o_.report.form != Form::text) return;
+    const auto list = c.diagnostics.sorted(c.sources);
+    const auto fixable = std::count_if(list.begin(), list.end(), [](const Diagnostic* d) {
+      return !d->edits.empty() && d->edits.front().span.file == kRootFile;
+    });
+    if (fixable != 0) s_.err << fmt::format("{} of these: `ampc check --fix` mends\n", fixable);
+  }
+
+  /// Carries out what diagnostics of this file suggest, and what those of the result do. False where the file cannot be
+  /// written; one that cannot be read is left for the check to tell.
+  bool fix(const std::string& file) {
+    constexpr int kRounds = 20;  // what is mended can show what was hidden, but not for ever
+    const lang::RuleFile given = lang::read_rule_file(file);
+    if (!given.ok) return true;
+    std::string text = given.text;
+    std::size_t fixes = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      Compilation c(o_, s_.err);
+      c.diagnostics.set_policy(policy_of(o_.report));
+      (void)c.read_rules(file, text);
+      Mended mended = mend(text, kRootFile, c.diagnostics.sorted(c.sources));
+      if (mended.fixes == 0) break;
+      fixes += mended.fixes;
+      text = std::move(mended.text);
+    }
+    if (fixes == 0) return true;
+    if (given.byte_order_mark) text.insert(0, "\xef\xbb\xbf");
+    try {
+      emit::OutputFile out(file);
+      out.set_size(text.size());
+      out.write_at(0, std::as_bytes(std::span(text)));
+      out.commit();
+    } catch (const IoError& e) {
+      Diagnostics wrong;
+      wrong.error(codes::kCannotWrite, fmt::format("{}: {}", e.message(), std::strerror(e.code()))).in(file);
+      report(s_.err, wrong, {}, o_.report);
+      return false;
+    }
+    s_.out << fmt::format("{}: {} mended\n", file, fixes);
+    return true;
   }
 
   /// One report for all models: what is wrong at a rule once, what is unused where it is so in every model.
@@ -75,6 +128,13 @@ class Check {
 
   static void look(const Compilation& c, Use& use) {
     const Model& m = *c.model;
+    for (const lang::GuardRule& g : c.rules->guards) {
+      for (NodeId n = 0; n < m.nodes.size(); ++n) {
+        if (c.index->guard_matches(m, g, n)) continue;
+        use.narrow_guards.insert(g.span.begin);
+        break;
+      }
+    }
     for (NodeId n = 0; n < m.nodes.size(); ++n) {
       const Options& options = c.index->options(n);
       use.operators.emplace(m.op_of(n).name);
@@ -114,8 +174,19 @@ class Check {
             .at(r.where->span);
       }
     }
+    idle_guards(*c.rules, use, models, result);
     report(s_.err, result, c.sources, o_.report);
     return result.failed() ? kWrongInput : kOk;
+  }
+
+  /// Guards that keep no node of any model from being lowered.
+  void idle_guards(const lang::RuleSet& rules, const Use& use, const std::string& models, Diagnostics& result) const {
+    for (const lang::GuardRule& g : rules.guards) {
+      if (g.span.file != kRootFile || use.narrow_guards.contains(g.span.begin)) continue;
+      result.warning(codes::kUnusedRule, fmt::format("this guard holds every node of {}: it decides nothing", models))
+          .at(g.span)
+          .fix("a guard names the parts that may be lowered; without one, all may");
+    }
   }
 
   const CheckOptions& o_;
@@ -132,6 +203,8 @@ int check_command(const Arguments& args, const Streams& streams) {
   app.add_option("--model", o.models, "ONNX model: tells what has no use in any of them; may be repeated")
       ->type_name("MODEL")
       ->allow_extra_args(false);
+  app.add_flag("--fix", o.fix,
+               "Write what a diagnostic is sure of into these files, and check what comes out; imported files stay");
   add_plan_options(app, o);
   add_report_options(app, o.report);
   app.footer(

@@ -57,9 +57,10 @@ std::optional<lang::CompileOptions> Compilation::compile_options() {
   return lang::CompileOptions{o_.import_dirs, installed_rules(), std::move(*targets)};
 }
 
-int Compilation::read_rules(const std::string& path) {
-  const auto options = compile_options();
+int Compilation::read_rules(const std::string& path, std::optional<std::string> text) {
+  auto options = compile_options();
   if (!options) return kUsage;
+  options->root_text = std::move(text);
   rules = lang::compile(path, *options, sources, diagnostics);
   return rules ? kOk : kWrongInput;
 }

@@ -34,8 +34,8 @@ class Compilation {
   /// Rules that another model of this process has been compiled by are not read again. `cache` outlives it.
   void share(RuleCache& cache) { cache_ = &cache; }
 
-  /// `rules` from the file, checked against every opset that they may meet.
-  int read_rules(const std::string& path);
+  /// `rules` from the file, or from a text that is to stand in it, checked against every opset that they may meet.
+  int read_rules(const std::string& path, std::optional<std::string> text = std::nullopt);
   /// `rules` and `model`, at the same time: faults of both are told in one run.
   int read(const std::string& rules_path, const std::string& model_path);
   /// read() and decide(), by the report's policy; tells what was wrong where they end in anything but kOk.

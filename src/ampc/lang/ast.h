@@ -87,6 +87,12 @@ struct Predicate {
 
 struct Statement;
 
+/// What stands before a statement: `override`, `sealed`, or both.
+struct Standing {
+  bool overriding = false;  // replaces what imported files say
+  bool sealed = false;      // no file that imports this one may replace it
+};
+
 struct Version {
   Number number;
 };
@@ -116,7 +122,7 @@ struct LevelPart {
 };
 struct List {
   Verdict verdict = Verdict::allow;
-  bool overriding = false;
+  Standing standing;
   Qualifiers qualifiers;
   std::vector<Op> ops;
   std::optional<Predicate> where;
@@ -139,7 +145,7 @@ struct Backward {
   std::optional<Word> doc;
 };
 struct Role {
-  bool overriding = false;
+  Standing standing;
   std::vector<Op> ops;
   Qualifiers qualifiers;
   bool results = false;
@@ -185,7 +191,7 @@ struct TypeVariable {
   std::vector<Word> types;
 };
 struct Extern {
-  bool overriding = false;
+  Standing standing;
   Op op;
   std::optional<Number> since;
   std::vector<AttributeDeclaration> attributes;
@@ -231,7 +237,7 @@ struct GraphPattern {
     std::vector<Alternative> alternatives;
     Span span;
   };
-  bool overriding = false;
+  Standing standing;
   Word name;
   Qualifiers qualifiers;
   std::vector<Word> parameters;

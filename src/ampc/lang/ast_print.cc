@@ -135,8 +135,12 @@ class Printer {
     body(n.body);
   }
   void write(const LevelPart& n) { out_ += n.key.text + (n.value.text.empty() ? "" : " " + n.value.text); }
+  void write(const Standing& s) {
+    if (s.overriding) out_ += "override ";
+    if (s.sealed) out_ += "sealed ";
+  }
   void write(const List& n) {
-    if (n.overriding) out_ += "override ";
+    write(n.standing);
     out_ += std::string(spelling(n.verdict)) + " ";
     if (!n.qualifiers.empty()) out_ += text(n.qualifiers) + ": ";
     out_ += texts(n.ops);
@@ -157,7 +161,7 @@ class Printer {
     out_ += "backward " + text(n.pattern) + (n.doc ? " doc " + quoted(n.doc->text) : "");
   }
   void write(const Role& n) {
-    if (n.overriding) out_ += "override ";
+    write(n.standing);
     out_ += texts(n.ops);
     if (!n.qualifiers.empty()) out_ += " " + text(n.qualifiers) + ":";
     out_ += n.results ? " result " : " arg ";
@@ -183,7 +187,8 @@ class Printer {
             });
   }
   void write(const Extern& n) {
-    out_ += (n.overriding ? "override extern " : "extern ") + text(n.op);
+    write(n.standing);
+    out_ += "extern " + text(n.op);
     if (n.since) out_ += " since " + n.since->text;
     if (!n.attributes.empty()) out_ += (n.since ? " <" : "<") + texts(n.attributes) + ">";
     out_ += (n.since && n.attributes.empty() ? " (" : "(") + texts(n.inputs) + ") -> (" + texts(n.outputs) + ")";
@@ -199,7 +204,7 @@ class Printer {
   }
   void write(const WeightCondition& n) { out_ += "weight where " + print(n.where) + " keep " + n.type.text; }
   void write(const GraphPattern& n) {
-    if (n.overriding) out_ += "override ";
+    write(n.standing);
     out_ += "pattern " + (n.qualifiers.empty() ? "" : text(n.qualifiers) + ": ") + n.name.text;
     if (n.action.text == "off") {
       out_ += " off";

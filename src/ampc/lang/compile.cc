@@ -36,41 +36,45 @@ void sort_scopes(Draft& draft) {
   rename(draft.rules.weights);
 }
 
+// Stable, by a key that is made once for each: some are texts.
+template <typename Rule, typename Key>
+void sort_by(std::vector<Rule>& list, Key key) {
+  std::vector<std::pair<decltype(key(list.front())), std::size_t>> order;
+  order.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) order.emplace_back(key(list[i]), i);
+  std::sort(order.begin(), order.end());
+  std::vector<Rule> sorted;
+  sorted.reserve(list.size());
+  for (const auto& entry : order) sorted.push_back(std::move(list[entry.second]));
+  list = std::move(sorted);
+}
+
 // Every list in the order of what it says.
 void sort_rules(RuleSet& rules) {
-  const auto by_text = [](auto& list, auto text) {
-    std::vector<std::pair<decltype(text(list.front())), std::size_t>> keys;  // made once, and places break ties
-    keys.reserve(list.size());
-    for (std::size_t i = 0; i < list.size(); ++i) keys.emplace_back(text(list[i]), i);
-    std::sort(keys.begin(), keys.end());
-    std::remove_reference_t<decltype(list)> sorted;
-    sorted.reserve(list.size());
-    for (const auto& key : keys) sorted.push_back(std::move(list[key.second]));
-    list = std::move(sorted);
-  };
+  using Text = std::string_view;
   const auto when = [](const When& w) { return std::tuple(w.levels, w.fp16, w.bf16); };
-  by_text(rules.ops, [&](const OpRule& r) {
-    return std::tuple(r.scope, r.op, r.verdict, when(r.when), r.where ? print(*r.where) : std::string());
+  const auto op = [](const OpName& name) { return std::pair(Text(name.domain), Text(name.name)); };
+  const auto pattern = [](const auto& r) { return std::pair(r.pattern.is_regex(), Text(r.pattern.text())); };
+  sort_by(rules.ops, [&](const OpRule& r) {
+    return std::tuple(r.scope, op(r.op), r.verdict, when(r.when), r.where ? print(*r.where) : std::string());
   });
-  by_text(rules.roles, [&](const RoleRule& r) {
+  sort_by(rules.roles, [&](const RoleRule& r) {
     std::string operands;
     for (const OperandRef& ref : r.operands) operands += print(ref) + ",";
     for (const std::string& attribute : r.attributes) operands += attribute + ",";
-    return std::tuple(r.scope, r.op, r.results, r.action, when(r.when), r.every, operands);
+    return std::tuple(r.scope, op(r.op), r.results, r.action, when(r.when), r.every, std::move(operands));
   });
-  by_text(rules.facts, [](const FactRule& r) { return std::pair(r.fact, r.op); });
-  by_text(rules.optimizers, [](const OptimizerRule& r) { return print(r); });
-  const auto pattern = [](const auto& r) { return std::pair(r.pattern.is_regex(), r.pattern.text()); };
-  by_text(rules.patterns,
-          [&](const PatternRule& r) { return std::tuple(r.scope, std::string_view(r.name), when(r.when), print(r)); });
-  by_text(rules.tensors, [&](const TensorRule& r) { return std::tuple(r.scope, pattern(r)); });
-  by_text(rules.nodes, [&](const NodeRule& r) { return std::tuple(r.scope, pattern(r)); });
-  by_text(rules.guards, pattern);
-  by_text(rules.backward, [&](const BackwardRule& r) { return std::pair(pattern(r), r.doc); });
-  by_text(rules.io, pattern);
-  by_text(rules.weights, [](const WeightRule& r) {
-    return std::tuple(r.scope, r.pattern ? r.pattern->text() : std::string(),
-                      r.where ? print(*r.where) : std::string());
+  sort_by(rules.facts, [&](const FactRule& r) { return std::pair(r.fact, op(r.op)); });
+  sort_by(rules.optimizers, [](const OptimizerRule& r) { return print(r); });
+  sort_by(rules.patterns,
+          [&](const PatternRule& r) { return std::tuple(r.scope, Text(r.name), when(r.when), print(r)); });
+  sort_by(rules.tensors, [&](const TensorRule& r) { return std::tuple(r.scope, pattern(r)); });
+  sort_by(rules.nodes, [&](const NodeRule& r) { return std::tuple(r.scope, pattern(r)); });
+  sort_by(rules.guards, pattern);
+  sort_by(rules.backward, [&](const BackwardRule& r) { return std::pair(pattern(r), Text(r.doc)); });
+  sort_by(rules.io, pattern);
+  sort_by(rules.weights, [](const WeightRule& r) {
+    return std::tuple(r.scope, r.pattern ? Text(r.pattern->text()) : Text(), r.where ? print(*r.where) : std::string());
   });
 }
 
@@ -94,7 +98,7 @@ std::optional<RuleSet> compile(const std::string& path, const CompileOptions& op
   draft.rules.operators = operators;
   settle_rules(draft, program, diagnostics);
   settle_patterns(draft, program, diagnostics);
-  settle_names(draft, diagnostics);
+  settle_names(draft, program, diagnostics);
   settle_training(draft, diagnostics);
   settle_settings(draft, program, diagnostics);
   if (diagnostics.errors() != before) return std::nullopt;

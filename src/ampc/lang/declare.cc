@@ -10,6 +10,7 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/lang/places.h"
 #include "ampc/lang/synonyms.h"
 
 namespace ampc::lang {
@@ -150,9 +151,10 @@ class Declaration {
     }
     if (const std::string_view meant = type_meant(word.text); !meant.empty()) {
       d.label = "did you mean '" + std::string(meant) + "'?";
+      d.edit(word.span, std::string(meant));
       return;
     }
-    d.label = did_you_mean(word.text, names);
+    suggest(d, word.text, names);
     if (!d.label.empty()) return;
     if (variables) {
       d.fix("say what a type variable may be: where " + word.text + " in fp32, fp16");
@@ -304,8 +306,9 @@ class Declarations {
       for (const bool overriding : {false, true}) {
         for (const ast::Statement& s : program_.units[unit].file.statements) {
           const auto* n = std::get_if<ast::Extern>(&s.node);
-          if (n == nullptr || n->overriding != overriding) continue;
-          if (auto signature = Declaration(*n, diagnostics_).run()) take(std::move(*signature), unit, overriding);
+          if (n == nullptr || n->standing.overriding != overriding) continue;
+          if (auto signature = Declaration(*n, diagnostics_).run())
+            take({std::move(*signature), unit, n->standing.sealed}, overriding);
         }
       }
     }
@@ -319,25 +322,33 @@ class Declarations {
   struct Entry {
     Signature signature;
     std::size_t unit;
+    bool sealed;
   };
 
-  void take(Signature signature, std::size_t unit, bool overriding) {
+  void take(Entry entry, bool overriding) {
+    const Signature& signature = entry.signature;
     auto key = std::tuple(signature.domain, signature.name, signature.since_version);
     const auto known = found_.find(key);
     if (overriding) {
-      if (known != found_.end() && program_.reaches[unit][known->second.unit]) {
-        known->second = {std::move(signature), unit};
+      if (known != found_.end() && program_.reaches[entry.unit][known->second.unit]) {
+        if (known->second.sealed) {
+          report_sealed(diagnostics_, program_, name(signature), {signature.declared, entry.unit},
+                        {known->second.signature.declared, known->second.unit});
+        } else {
+          known->second = std::move(entry);
+        }
       } else {
-        diagnostics_
-            .error(codes::kNothingToOverride,
-                   "'override' finds no such declaration of " + quote(name(signature)) + " in imported files")
-            .at(signature.declared)
-            .fix("leave 'override' out");
+        auto& d = diagnostics_
+                      .error(codes::kNothingToOverride,
+                             "'override' finds no such declaration of " + quote(name(signature)) + " in imported files")
+                      .at(signature.declared)
+                      .fix("leave 'override' out");
+        edit_override_out(d, program_, signature.declared);
       }
     } else if (known == found_.end()) {
-      found_.emplace(std::move(key), Entry{std::move(signature), unit});
+      found_.emplace(std::move(key), std::move(entry));
     } else if (print(known->second.signature) != print(signature)) {  // files that agree are none the worse
-      report_two({std::move(signature), unit}, known->second);
+      report_two(entry, known->second);
     }
   }
 
@@ -350,13 +361,22 @@ class Declarations {
     const bool imported = program_.reaches[b.unit][a.unit];
     const bool later = imports || (!imported && place(b) < place(a));
     const Entry& at = later ? a : b;
-    diagnostics_.error(codes::kDefinedTwice, quote(name(at.signature)) + " is declared twice, differently")
-        .at(at.signature.declared, "declared here")
-        .also((later ? b : a).signature.declared, "and here")
-        .fix(imports || imported
-                 ? "to replace what the imported file says, write 'override extern " + name(at.signature) + "(...)'"
-                 : "remove one of the two; an operator that a newer version of its domain changed says so: extern " +
-                       name(at.signature) + " since 2 (...)");
+    const Entry& other = later ? b : a;
+    auto& d = diagnostics_.error(codes::kDefinedTwice, quote(name(at.signature)) + " is declared twice, differently")
+                  .at(at.signature.declared, "declared here")
+                  .also(other.signature.declared, "and here");
+    show_imports(d, program_, at.unit, other.unit);
+    if (!imports && !imported) {
+      d.fix("remove one of the two; an operator that a newer version of its domain changed says so: extern " +
+            name(at.signature) + " since 2 (...)");
+      return;
+    }
+    if (other.sealed) {
+      d.fix("the imported one is sealed: leave this one out");
+      return;
+    }
+    d.fix("to replace what the imported file says, write 'override extern " + name(at.signature) + "(...)'");
+    edit_override_in(d, program_, at.signature.declared);
   }
 
   static std::string name(const Signature& s) { return (s.domain.empty() ? "ai.onnx" : s.domain) + "::" + s.name; }

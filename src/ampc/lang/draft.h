@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct OpEntry {
   std::string where;  // the predicate as text, to compare two
   std::size_t unit = 0;
   bool overriding = false;
+  bool sealed = false;  // no importing file may replace it
   bool through_alias = false;
   Span statement;  // its first word
 };
@@ -25,6 +27,7 @@ struct RoleEntry {
   Target target;
   std::size_t unit = 0;
   bool overriding = false;
+  bool sealed = false;  // no importing file may replace it
   Span statement;
 };
 
@@ -32,7 +35,8 @@ struct PatternEntry {
   PatternRule rule;
   std::size_t unit = 0;
   bool overriding = false;
-  bool off = false;  // `override pattern NAME off`
+  bool sealed = false;  // no importing file may replace it
+  bool off = false;     // `override pattern NAME off`
   Span statement;
 };
 
@@ -62,11 +66,19 @@ std::optional<Predicate> resolve_predicate(const ast::Predicate& predicate, cons
 /// Carries out overrides and reports contradictions; fills ops and roles of the draft's rules.
 void settle_rules(Draft& draft, const Program& program, Diagnostics& diagnostics);
 
+/// Reports what goes round statements that another file seals.
+void check_seals(const Draft& draft, const Program& program, Diagnostics& diagnostics);
+
+/// The operands that a role is about, under the names of the newest version that has them; "#2" where there is no name.
+std::set<std::string> operands_of(const RoleEntry& entry);
+/// Whether an operand cannot have both.
+bool excludes(RoleAction a, RoleAction b);
+
 /// Carries out overrides of patterns and reports names that are given twice; fills the draft's patterns.
 void settle_patterns(Draft& draft, const Program& program, Diagnostics& diagnostics);
 
 /// Reports contradictions among rules of names (tensor, node, weight, io) and drops what is said twice.
-void settle_names(Draft& draft, Diagnostics& diagnostics);
+void settle_names(Draft& draft, const Program& program, Diagnostics& diagnostics);
 
 /// Reports operators that are optimizers in two ways, and drops what is said twice of training graphs.
 void settle_training(Draft& draft, Diagnostics& diagnostics);

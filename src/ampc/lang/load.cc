@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
+
+#include <tbb/parallel_for.h>
 
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
@@ -29,10 +32,12 @@ bool exists(const std::string& path) {
 class Loader {
  public:
   Loader(const CompileOptions& options, SourceMap& sources, Diagnostics& diagnostics)
-      : options_(options), sources_(sources), diagnostics_(diagnostics) {}
+      : options_(options), sources_(sources), diagnostics_(diagnostics) {
+    program_.sources = &sources;
+  }
 
   Program run(const std::string& root) {
-    RuleFile file = read_rule_file(root);
+    RuleFile file = options_.root_text ? rule_text(*options_.root_text) : read_rule_file(root);
     if (!file.ok) {
       diagnostics_.error(file.code, "the rule file " + file.fault).in(root).fix(file.help);
       return std::move(program_);
@@ -46,11 +51,16 @@ class Loader {
 
  private:
   std::size_t add(const std::string& path, std::string text) {
+    const FileId id = sources_.add(path, std::move(text));
+    return add(path, ast::parse(id, sources_, diagnostics_));
+  }
+
+  std::size_t add(const std::string& path, ast::File file) {
     const std::size_t index = program_.units.size();
     known_.emplace(identity(path), index);
-    const FileId id = sources_.add(path, std::move(text));
-    program_.units.push_back({path, ast::parse(id, sources_, diagnostics_), {}});
+    program_.units.push_back({path, std::move(file), {}, {}});
     open_.push_back(index);
+    read_ahead(program_.units[index]);
     // By index throughout: imports add units.
     for (std::size_t i = 0; i < program_.units[index].file.statements.size(); ++i) {
       const auto* import = std::get_if<ast::Import>(&program_.units[index].file.statements[i].node);
@@ -61,14 +71,45 @@ class Loader {
         for (const ast::Word& domain : import->domains) d.domains.push_back(domain.text);
         deferred_.push_back(std::move(d));
       } else if (const auto unit = follow(path, target)) {
-        program_.units[index].imports.push_back(*unit);
+        imports(index, *unit, target.span);
       }
     }
     for (std::size_t i = 0; index == 0 && i < options_.more_rules.size(); ++i) {
-      if (const auto unit = also(options_.more_rules[i])) program_.units[index].imports.push_back(*unit);
+      if (const auto unit = also(options_.more_rules[i])) imports(index, *unit, {});
     }
     open_.pop_back();
     return index;
+  }
+
+  /// Parses what a file imports, all at once; whether and in which order it comes into the program does not depend on
+  /// that.
+  void read_ahead(const Unit& unit) {
+    std::vector<Ahead*> list;
+    for (const ast::Statement& s : unit.file.statements) {
+      const auto* import = std::get_if<ast::Import>(&s.node);
+      if (import == nullptr || !import->domains.empty() || import->path.text.empty()) continue;
+      for (const std::string& path : import_candidates(unit.path, import->path.text, options_)) {
+        if (!exists(path)) continue;
+        const std::string who = identity(path);
+        if (known_.contains(who) || ahead_.contains(who)) break;
+        RuleFile file = read_rule_file(path);
+        if (!file.ok) break;  // told in its turn
+        auto one = std::make_unique<Ahead>();
+        one->path = path;
+        one->file.id = sources_.add(path, std::move(file.text));
+        list.push_back(one.get());
+        ahead_.emplace(who, std::move(one));
+        break;
+      }
+    }
+    tbb::parallel_for(std::size_t{0}, list.size(), [&](std::size_t i) {
+      list[i]->file = ast::parse(list[i]->file.id, sources_, list[i]->diagnostics);
+    });
+  }
+
+  void imports(std::size_t unit, std::size_t imported, const Span& place) {
+    program_.units[unit].imports.push_back(imported);
+    program_.units[unit].import_places.push_back(place);
   }
 
   /// Imports the files that what was read so far asks for by a domain's name, then those that the model asks for. What
@@ -93,8 +134,7 @@ class Loader {
     const Deferred d = std::move(*next);
     deferred_.erase(next);
     open_ = d.open;
-    if (const auto unit = follow(program_.units[d.unit].path, d.target))
-      program_.units[d.unit].imports.push_back(*unit);
+    if (const auto unit = follow(program_.units[d.unit].path, d.target)) imports(d.unit, *unit, d.target.span);
     open_.clear();
     return true;
   }
@@ -116,6 +156,10 @@ class Loader {
         program_.incomplete = true;
         report_cycle(it->second, target);
         return std::nullopt;
+      }
+      if (const auto it = ahead_.find(who); it != ahead_.end() && it->second->path == path) {
+        diagnostics_.take(it->second->diagnostics);
+        return add(path, std::move(it->second->file));
       }
       RuleFile file = read_rule_file(path);
       if (!file.ok) {
@@ -236,6 +280,13 @@ class Loader {
     }
   }
 
+  /// A file that is parsed already.
+  struct Ahead {
+    std::string path;
+    ast::File file;
+    Diagnostics diagnostics;
+  };
+
   /// `import "…" for …`, until a domain is met.
   struct Deferred {
     std::size_t unit;
@@ -251,6 +302,7 @@ class Loader {
   std::vector<Deferred> deferred_;
   std::optional<std::set<std::string>> model_domains_;
   std::map<std::string, std::size_t> known_;
+  std::map<std::string, std::unique_ptr<Ahead>> ahead_;
   std::set<std::string> unreadable_;
   std::vector<std::size_t> open_;  // the chain of imports that leads here
 };

@@ -125,12 +125,16 @@ class Mender {
     return static_cast<std::uint32_t>(std::min(text_.find_first_of(" \t\r\n{},", at), text_.size()));
   }
   // A fault of this line and kind, unless it was told.
-  void tell(std::string_view code, std::string message, Span at, std::string_view help) {
-    if (told_.emplace(line(i_), std::string(help)).second)
-      diagnostics_.error(code, std::move(message)).at(at).fix(std::string(help));
+  // With `instead`, that is what --fix writes there.
+  void tell(std::string_view code, std::string message, Span at, std::string_view help,
+            std::optional<std::string> instead = std::nullopt) {
+    if (!told_.emplace(line(i_), std::string(help)).second) return;
+    auto& d = diagnostics_.error(code, std::move(message)).at(at).fix(std::string(help));
+    if (instead) d.edit(at, std::move(*instead));
   }
-  void no_meaning(std::string_view what, Span at, std::string_view help) {
-    tell(codes::kBadCharacter, fmt::format("{} has no meaning in a rule file", what), at, help);
+  void no_meaning(std::string_view what, Span at, std::string_view help,
+                  std::optional<std::string> instead = std::nullopt) {
+    tell(codes::kBadCharacter, fmt::format("{} has no meaning in a rule file", what), at, help, std::move(instead));
   }
 
   // ---- faults ----
@@ -229,7 +233,7 @@ class Mender {
     std::string name = text_.substr(from, to - from);
     std::erase_if(name, [](char c) { return c == '<' || c == '>' || c == '(' || c == ')' || c == ';'; });
     tell(codes::kExpected, "expected a file name in quotes after 'import'", span(from, to),
-         "write import \"" + name + "\"");
+         "write import \"" + name + "\"", "\"" + name + "\"");
     blank(begin(i_), end_of_line(from));
   }
 
@@ -273,14 +277,14 @@ class Mender {
     if (is_quote(letter)) {
       quotes();
     } else if (const auto code = invisible(letter)) {
+      const bool space = *code == 0xa0 || *code == 0x2009 || *code == 0x202f || *code == 0x3000;
       no_meaning(fmt::format("U+{:04X}, which is invisible,", *code), span(from, to),
-                 *code == 0xa0 || *code == 0x2009 || *code == 0x202f || *code == 0x3000 ? "write an ordinary space"
-                                                                                        : "delete it");
+                 space ? "write an ordinary space" : "delete it", space ? " " : "");
       within_word ? join(from, to, last) : blank(from, to);
     } else if (const auto* sign = std::find_if(std::begin(kSigns), std::end(kSigns),
                                                [&](const Sign& s) { return s.letter == letter; });
                sign != std::end(kSigns)) {
-      no_meaning("'" + letter + "'", span(from, to), fmt::format("write '{}'", sign->ascii));
+      no_meaning("'" + letter + "'", span(from, to), fmt::format("write '{}'", sign->ascii), std::string(sign->ascii));
       blank(from, to);
       put(to - static_cast<std::uint32_t>(sign->ascii.size()), sign->ascii);
     } else if ((letter == "-" && last > i_) || letter == "!") {  // -- and <!--
@@ -297,7 +301,7 @@ class Mender {
       no_meaning("'" + all + "'", span(from, to), "what stands for any number has the dots at its name: more...: T");
       blank(from, to);
     } else if (letter == "+" && before_number) {
-      tell(codes::kBadNumber, "a number has no '+' before it", span(from, to), "leave the '+' out");
+      tell(codes::kBadNumber, "a number has no '+' before it", span(from, to), "leave the '+' out", "");
       blank(from, to);
     } else if (letter == "]") {
       closing(from, to);
@@ -305,7 +309,8 @@ class Mender {
       no_meaning("'" + all + "'", span(from, to), kNames);
       join(from, to, last);
     } else {
-      no_meaning("'" + all + "'", span(from, to), help_for(letter));
+      no_meaning("'" + all + "'", span(from, to), help_for(letter),
+                 letter == ";" ? std::optional<std::string>("") : std::nullopt);
       if (!touches(last) && letter != ";") faulty_.insert(line(i_));  // it may have been a word
       blank(from, to);
     }
@@ -322,7 +327,7 @@ class Mender {
 
   void closing(std::uint32_t from, std::uint32_t to) {
     if (in_range()) {
-      no_meaning("']'", span(from, to), kHalfOpen);
+      no_meaning("']'", span(from, to), kHalfOpen, ")");
       put(from, ")");
       return;
     }
@@ -336,8 +341,11 @@ class Mender {
     for (std::size_t k = i_; k < tokens_.size() && type(k) != Token::EOF && line(k) == line(i_); ++k) {
       if (type(k) == AmpLexer::STRAY && is_quote(text(k))) marks.push_back(k);
     }
-    no_meaning("'" + text(i_) + "'", places_.of(tokens_.get(i_)), kQuotes);
     const bool pairs = marks.size() % 2 == 0;
+    auto& d = diagnostics_.error(codes::kBadCharacter, fmt::format("'{}' has no meaning in a rule file", text(i_)))
+                  .at(places_.of(tokens_.get(i_)))
+                  .fix(std::string(kQuotes));
+    for (std::size_t m = 0; pairs && m < marks.size(); ++m) d.edit(places_.of(tokens_.get(marks[m])), "\"");
     faulty_.insert(line(i_));
     for (std::size_t m = 0; m < marks.size(); ++m) {
       const std::uint32_t from = begin(marks[m]);

@@ -6,6 +6,7 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/lang/places.h"
 
 namespace ampc::lang {
 
@@ -77,9 +78,11 @@ void Names::define(const ast::Alias& alias) {
       if (!parameters.contains(b.parameter.text)) {
         auto& d =
             diagnostics_.error(codes::kUnknownParameter, quote(name) + " has no parameter " + quote(b.parameter.text))
-                .at(b.parameter.span, did_you_mean(b.parameter.text, {parameters.begin(), parameters.end()}))
+                .at(b.parameter.span)
                 .also(alias.name.span, "the alias");
-        if (d.label.empty()) d.fix("list it behind the alias's name: " + name + "(..., " + b.parameter.text + ")");
+        if (!suggest(d, b.parameter.text, std::vector<std::string>{parameters.begin(), parameters.end()})) {
+          d.fix("list it behind the alias's name: " + name + "(..., " + b.parameter.text + ")");
+        }
         continue;
       }
       Target plain = *target;
@@ -112,12 +115,13 @@ void Names::define(const ast::Alias& alias) {
   const auto [it, fresh] = aliases_.try_emplace(name, std::move(definition));
   if (fresh) return;
   if (it->second.meaning == definition.meaning) return;  // two frontends agree
-  diagnostics_.error(codes::kDefinedTwice, "the alias " + quote(name) + " has two meanings")
-      .at(alias.name.span, "here it means something else")
-      .also(it->second.alias->name.span, "and here")
-      .fix(alias.name.span.file == it->second.alias->name.span.file
-               ? "give one of the two another name"
-               : "import one of the two files, or rename one alias");
+  const Span& other = it->second.alias->name.span;
+  auto& d = diagnostics_.error(codes::kDefinedTwice, "the alias " + quote(name) + " has two meanings")
+                .at(alias.name.span, "here it means something else")
+                .also(other, "and here")
+                .fix(alias.name.span.file == other.file ? "give one of the two another name"
+                                                        : "import one of the two files, or rename one alias");
+  show_imports(d, program_, unit_of(program_, alias.name.span.file), unit_of(program_, other.file));
 }
 
 bool Names::is_alias(const std::string& name) const {
@@ -171,11 +175,14 @@ bool Names::warn_if_nearly_a_domain(const ast::Op& op) const {
 
 // Whoever declares some operators of a domain may leave others out, but not by a slip of the pen.
 void Names::warn_if_nearly_declared(const ast::Op& op) const {
-  const auto near = nearest(op.name, operators_.operators(op.domain));
+  const auto names = operators_.operators(op.domain);
+  const auto near = nearest(op.name, names);
   if (!near) return;
-  diagnostics_.warning(codes::kNearlyDeclared, quote(spelling(OpName{op.domain, op.name})) + " is not declared")
-      .at(op.span, "did you mean '" + *near + "'?")
-      .also(operators_.versions(op.domain, *near).front()->declared, "declared here");
+  auto& d =
+      diagnostics_.warning(codes::kNearlyDeclared, quote(spelling(OpName{op.domain, op.name})) + " is not declared")
+          .at(op.span)
+          .also(operators_.versions(op.domain, *near).front()->declared, "declared here");
+  suggest(d, op.name, names, op.domain + "::");
 }
 
 void Names::report_unknown(const ast::Op& op) const {
@@ -189,10 +196,15 @@ void Names::report_unknown(const ast::Op& op) const {
   if (!op.qualified) {
     for (const auto& [name, definition] : aliases_) names.push_back(name);
   }
+  std::vector<std::string_view> homes;  // domains that have it
   for (const std::string_view domain : operators_.domains()) {
-    if (domain == op.domain || operators_.versions(domain, op.name).empty()) continue;
-    d.fix("the domain '" + std::string(domain.empty() ? "ai.onnx" : domain) + "' has one: write " +
-          (domain.empty() ? op.name : std::string(domain) + "::" + op.name));
+    if (domain != op.domain && !operators_.versions(domain, op.name).empty()) homes.push_back(domain);
+  }
+  if (!homes.empty()) {
+    const std::string_view domain = homes.front();
+    const std::string whole = domain.empty() ? op.name : std::string(domain) + "::" + op.name;
+    d.fix("the domain '" + std::string(domain.empty() ? "ai.onnx" : domain) + "' has one: write " + whole);
+    if (homes.size() == 1) d.edit(op.span, whole);
     return;
   }
   if (op.qualified && aliases_.contains(op.name)) d.note("an alias has this name, but belongs to no domain");
@@ -201,8 +213,8 @@ void Names::report_unknown(const ast::Op& op) const {
     d.fix("it is an alias that " + file + " defines: import \"" + file + "\"");
     return;
   }
-  d.label = did_you_mean(op.name, names);
-  if (!d.label.empty()) return;
+  const std::string before = op.qualified ? (op.domain.empty() ? "ai.onnx" : op.domain) + "::" : std::string();
+  if (suggest(d, op.name, names, before)) return;
   if (op.qualified) {
     d.fix("an operator of your own belongs in a domain of your own: com.acme::" + op.name);
     return;
@@ -402,9 +414,10 @@ std::optional<OperandRef> Names::operand(const Target& target, const ast::Operan
   if (formal(target, ref.name, results)) return ref;
   auto& d = diagnostics_.error(codes::kUnknownOperand, op + " has no " + what + " " + quote(ref.name)).at(operand.span);
   const std::vector<std::string> names = operand_names(target, results);
-  d.label = did_you_mean(ref.name, names);
+  suggest(d, ref.name, names);
   if (const AttrFormal* a = results ? nullptr : attribute(target, ref.name)) {
     d.label = "this is an attribute";
+    d.edits.clear();
     d.note(quote(a->name) + " is no tensor: no role applies to it");
   }
   if (const bool near = d.label.starts_with("did"); !near) {

@@ -1,5 +1,8 @@
 #include <memory>
-#include <set>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "ampc/diag/codes.h"
 #include "ampc/lang/ast.h"
@@ -49,7 +52,8 @@ void check_place_of_version(const File& file, bool begins_with_amp, Diagnostics&
   if (!begins_with_amp && !late) {
     diagnostics.error(codes::kNoVersion, "the file does not say which version of the rule language it is in")
         .at(file.statements.front().keyword)
-        .fix("write 'amp 1' before the first statement");
+        .fix("write 'amp 1' before the first statement")
+        .edit({file.id, 0, 0}, "amp " + std::string(kVersion) + "\n");
   }
 }
 
@@ -63,6 +67,28 @@ struct Lexed {
   syntax::QuickLexer lexer;
   antlr4::CommonTokenStream tokens;
 };
+
+void parse_whole(antlr4::CommonTokenStream& tokens, const syntax::Places& places, Diagnostics& diagnostics,
+                 const syntax::FaultyLines& faulty, File& file) {
+  syntax::AmpParser parser(&tokens);
+  parser.removeErrorListeners();
+  // Most files have no mistake: the quick way first.
+  parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
+  parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
+  try {
+    syntax::build(parser.file()->statement(), places, diagnostics, {}, file);
+  } catch (const antlr4::ParseCancellationException&) {
+    // What the runtime knows of the grammar for this, all parsers share, and it is made as it is needed.
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    tokens.seek(0);
+    parser.reset();
+    parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::LL);
+    const auto recovery = std::make_shared<syntax::StatementRecovery>(places, diagnostics, faulty);
+    parser.setErrorHandler(recovery);
+    syntax::build(parser.file()->statement(), places, diagnostics, recovery->given_back(), file);
+  }
+}
 
 }  // namespace
 
@@ -82,25 +108,12 @@ File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
     const std::string name = token->getText();
     file.domains.insert(name.substr(0, name.find("::")));
   }
-  syntax::AmpParser parser(&tokens);
-  parser.removeErrorListeners();
-  // Most files have no mistake: the quick way first.
-  syntax::AmpParser::FileContext* tree = nullptr;
-  parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
-  parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
-  std::shared_ptr<syntax::StatementRecovery> recovery;
-  try {
-    tree = parser.file();
-  } catch (const antlr4::ParseCancellationException&) {
-    tokens.seek(0);
-    parser.reset();
-    parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::LL);
-    recovery = std::make_shared<syntax::StatementRecovery>(places, diagnostics, faulty);
-    parser.setErrorHandler(recovery);
-    tree = parser.file();
+  auto parts = faulty.empty() ? syntax::parse_in_parts(tokens.getTokens(), places, diagnostics) : std::nullopt;
+  if (parts) {
+    file.statements = std::move(*parts);
+  } else {
+    parse_whole(tokens, places, diagnostics, faulty, file);
   }
-  syntax::build(tree->statement(), places, diagnostics,
-                recovery == nullptr ? std::set<std::size_t>() : recovery->given_back(), file);
   syntax::attach_docs(file, text, tokens, places, diagnostics);
   check_place_of_version(file, tokens.size() != 0 && tokens.get(0)->getType() == AmpLexer::AMP, diagnostics);
   return file;

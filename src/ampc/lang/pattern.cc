@@ -3,18 +3,38 @@
 
 #include <charconv>
 #include <cstdint>
+#include <mutex>
 
 #include "ampc/lang/rule_set.h"
 
 namespace ampc::lang {
 
+namespace {
+
+std::unique_ptr<re2::RE2> compile_automaton(const std::string& text, std::string* error);
+
+}  // namespace
+
 struct NamePattern::Impl {
-  std::string literal;  // where `automaton` is empty
-  std::unique_ptr<re2::RE2> automaton;
+  std::string literal;  // what a pattern that is not wild stands for
+  std::string regex;    // of one that is
+  bool wild = false;
+  // Made when it is first asked for: most patterns of a large rule set are for other models, and checking rules matches
+  // none.
+  mutable std::once_flag made;
+  mutable std::unique_ptr<re2::RE2> automaton;
+
+  const re2::RE2& get() const {
+    std::call_once(made, [this] {
+      if (!automaton) automaton = compile_automaton(regex, nullptr);
+    });
+    return *automaton;
+  }
 };
 
 namespace {
 
+constexpr std::size_t kShort = 1000;           // letters of an expression that RE2 surely has the room for
 constexpr std::uint32_t kMostInRange = 10000;  // {0..9999}: more is a slip, and each costs states
 
 std::unique_ptr<re2::RE2> compile_automaton(const std::string& text, std::string* error) {
@@ -170,8 +190,10 @@ std::optional<NamePattern> NamePattern::glob(std::string_view text, std::string*
   }
   if (!ok) return std::nullopt;
   impl->literal = translator.literal();
-  if (translator.wild()) {
-    impl->automaton = compile_automaton(translator.regex(), error);
+  impl->regex = translator.regex();
+  impl->wild = translator.wild();
+  if (impl->wild && impl->regex.size() > kShort) {
+    impl->automaton = compile_automaton(impl->regex, error);
     if (!impl->automaton) return std::nullopt;
   }
   result.impl_ = std::move(impl);
@@ -183,6 +205,7 @@ std::optional<NamePattern> NamePattern::regex(std::string_view text, std::string
   result.text_ = text;
   result.regex_ = true;
   auto impl = std::make_shared<Impl>();
+  impl->wild = true;
   impl->automaton = compile_automaton(std::string(text), error);
   if (!impl->automaton) return std::nullopt;
   result.impl_ = std::move(impl);
@@ -190,17 +213,17 @@ std::optional<NamePattern> NamePattern::regex(std::string_view text, std::string
 }
 
 bool NamePattern::matches(std::string_view name) const {
-  if (!impl_->automaton) return name == impl_->literal;
-  return re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *impl_->automaton);
+  if (!impl_->wild) return name == impl_->literal;
+  return re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()), impl_->get());
 }
 
 std::optional<std::string> NamePattern::group(std::string_view name) const {
   std::string text;
-  if (!impl_->automaton || !re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *impl_->automaton, &text))
+  if (!impl_->wild || !re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()), impl_->get(), &text))
     return std::nullopt;
   return text;
 }
 
-int NamePattern::groups() const { return impl_->automaton ? impl_->automaton->NumberOfCapturingGroups() : 0; }
+int NamePattern::groups() const { return impl_->wild ? impl_->get().NumberOfCapturingGroups() : 0; }
 
 }  // namespace ampc::lang

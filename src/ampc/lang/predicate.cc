@@ -5,6 +5,7 @@
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/lang/draft.h"
+#include "ampc/lang/idle.h"
 #include "ampc/lang/synonyms.h"
 
 namespace ampc::lang {
@@ -75,7 +76,7 @@ class PredicateResolver {
       result->kind = Predicate::Kind::is_given;
     } else {
       auto& d = diagnostics_.error(codes::kUnknownProperty, "no operand is " + quote(word)).at(p.property.span);
-      d.label = did_you_mean(word, std::vector<std::string>{"weight", "constant", "given"});
+      suggest(d, word, std::vector<std::string>{"weight", "constant", "given"});
       d.fix("an operand is 'weight' (stored with the model), 'constant' or 'given' (not left out)");
       return false;
     }
@@ -181,7 +182,11 @@ class PredicateResolver {
         Names::attribute(target_, word) != nullptr) {
       return false;
     }
-    diagnostics_.error(codes::kBadComparison, "a text stands in quotes").at(text.span).fix("write \"" + word + "\"");
+    const std::string quoted = "\"" + word + "\"";
+    diagnostics_.error(codes::kBadComparison, "a text stands in quotes")
+        .at(text.span)
+        .fix("write " + quoted)
+        .edit(text.span, quoted);
     return true;
   }
 
@@ -257,8 +262,11 @@ class PredicateResolver {
     } else {
       auto& d = diagnostics_.error(codes::kUnknownProperty, "nothing is called " + quote(f + "(...)")).at(t.name.span);
       const std::string_view meant = question_meant(f);
-      d.label = meant.empty() ? did_you_mean(f, std::vector<std::string>{"rank", "dim", "size", "type"})
-                              : "did you mean " + quote(meant) + "?";
+      if (meant.empty()) {
+        suggest(d, f, std::vector<std::string>{"rank", "dim", "size", "type"});
+      } else {
+        d.at(t.name.span, "did you mean " + quote(meant) + "?").edit(t.name.span, std::string(meant));
+      }
       if (d.label.empty()) d.fix("of an operand one can ask rank(X), dim(X, 0), size(X) and type(X)");
       return std::nullopt;
     }
@@ -298,7 +306,11 @@ class PredicateResolver {
       if (std::find(known.begin(), known.end(), word) != known.end()) return s;
       auto& d = diagnostics_.error(codes::kUnknownName, "no type is called " + quote(word)).at(t.span);
       const std::string_view meant = type_meant(word);
-      d.label = meant.empty() ? did_you_mean(word, known) : "did you mean " + quote(meant) + "?";
+      if (meant.empty()) {
+        suggest(d, word, known);
+      } else {
+        d.at(t.span, "did you mean " + quote(meant) + "?").edit(t.span, std::string(meant));
+      }
       if (d.label.empty()) d.fix("types are " + list_of(known, false, "and"));
       return std::nullopt;
     }
@@ -343,7 +355,7 @@ class PredicateResolver {
       d.fix("to ask for a type, write type(" + (names.empty() ? "X" : names[0]) + ") == " + word);
       return std::nullopt;
     }
-    d.label = did_you_mean(word, names);
+    suggest(d, word, names);
     if (!d.label.empty()) return std::nullopt;
     names.clear();
     for (const Formal& f : target_.versions.back()->inputs) names.push_back(f.name);
@@ -362,7 +374,9 @@ class PredicateResolver {
 
 std::optional<Predicate> resolve_predicate(const ast::Predicate& predicate, const Target& target, const Names& names,
                                            Diagnostics& diagnostics) {
-  return PredicateResolver(target, names, diagnostics).run(predicate);
+  auto result = PredicateResolver(target, names, diagnostics).run(predicate);
+  if (result) warn_if_idle(*result, target, predicate.span, diagnostics);
+  return result;
 }
 
 }  // namespace ampc::lang

@@ -15,6 +15,7 @@ struct Unit {
   std::string path;  // as it was reached: the importing file's folder and the spelling of the import
   ast::File file;
   std::vector<std::size_t> imports;  // units
+  std::vector<Span> import_places;   // of these, where it says so; not valid where the command line does
 };
 
 struct Program {
@@ -25,6 +26,7 @@ struct Program {
   std::vector<std::size_t> imports_first;
   /// An import failed, which was reported: what nobody defines may stand there.
   bool incomplete = false;
+  const SourceMap* sources = nullptr;
 };
 
 /// Reads and parses the root and, once each, every file that it imports. What cannot be read is reported and left out.

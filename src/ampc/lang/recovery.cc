@@ -67,11 +67,11 @@ bool StatementRecovery::begins_statement(antlr4::TokenStream* input) const {
 
 const std::vector<std::string_view>& statement_words() {
   static const std::vector<std::string_view> words = {
-      "alias",   "allow",     "amp",       "backward",    "block",   "bounded",   "collective", "commutes",
-      "default", "deny",      "dtype",     "extern",      "follow",  "functions", "gray",       "guard",
-      "import",  "io",        "leave",     "level",       "master",  "moves",     "node",       "off",
-      "on",      "optimizer", "overflow",  "override",    "pattern", "promote",   "rewrite",    "scope",
-      "shared",  "tensor",    "underflow", "unsupported", "weight",  "weights"};
+      "alias",   "allow",     "amp",      "backward",  "block",       "bounded",   "collective", "commutes",
+      "default", "deny",      "dtype",    "extern",    "follow",      "functions", "gray",       "guard",
+      "import",  "io",        "leave",    "level",     "master",      "moves",     "node",       "off",
+      "on",      "optimizer", "overflow", "override",  "pattern",     "promote",   "rewrite",    "scope",
+      "sealed",  "shared",    "tensor",   "underflow", "unsupported", "weight",    "weights"};
   return words;
 }
 
@@ -132,7 +132,11 @@ void StatementRecovery::recover(antlr4::Parser* parser, std::exception_ptr e) {
 void StatementRecovery::leave_pattern(antlr4::Parser* parser) {
   antlr4::TokenStream* input = parser->getTokenStream();
   const std::size_t begin = parser->getContext()->start->getTokenIndex();
-  const std::size_t head = begin + (input->get(begin)->getType() == AmpLexer::OVERRIDE ? 1U : 0U);
+  std::size_t head = begin;
+  for (; head < input->size(); ++head) {
+    const std::size_t type = input->get(head)->getType();
+    if (type != AmpLexer::OVERRIDE && type != AmpLexer::SEALED) break;
+  }
   if (head >= input->size() || input->get(head)->getType() != AmpLexer::PATTERN) return;
   int depth = 0;
   for (std::size_t i = head; i < input->index(); ++i) {
@@ -212,8 +216,10 @@ void StatementRecovery::report_in_line(const Token* head, const Token* before, c
         .at(places_.of(head))
         .fix("write \"" + text + "\"");
   } else if (is_name(type) && !named && !takes_value(earlier)) {
+    const Span end = places_.of(before);
     diagnostics_.error(codes::kExpected, "expected ',' between " + shown(before) + " and " + shown(head))
-        .at(places_.of(head));
+        .at(places_.of(head))
+        .edit({end.file, end.end, end.end}, ",");
   } else {
     diagnostics_.error(codes::kExpected, "unexpected " + shown(head) + " after " + shown(before))
         .at(places_.of(head), "the statement is complete before this")
@@ -247,7 +253,8 @@ bool StatementRecovery::report_headless_role(antlr4::Parser* parser) {
     const bool operator_like = head->getType() == AmpLexer::QNAME || (text[0] >= 'A' && text[0] <= 'Z');
     if (!word.empty()) {
       diagnostics_.error(codes::kUnknownStatement, "no statement begins with " + shown(head))
-          .at(places_.of(head), "did you mean '" + word + "'?");
+          .at(places_.of(head), "did you mean '" + word + "'?")
+          .edit(places_.of(head), word);
     } else if (operator_like || next->getType() == AmpLexer::COMMA) {
       diagnostics_.error(codes::kExpected, "expected 'arg' or 'result' after " + shown(head) + ", found " + shown(next))
           .at(places_.of(next))
@@ -266,6 +273,24 @@ bool StatementRecovery::report_headless_role(antlr4::Parser* parser) {
   // What stands behind the head may be the next statement already.
   input->seek(head->getTokenIndex() + 1);
   return true;
+}
+
+// What the advice says, where it is a matter of this one token.
+void StatementRecovery::edit(antlr4::Parser* parser, Diagnostic& d) {
+  antlr4::TokenStream* input = parser->getTokenStream();
+  const Token* token = input->LT(1);
+  const std::size_t type = token->getType();
+  const std::string quoted = "\"" + token->getText();
+  if (type == AmpLexer::ASSIGN && enclosing(parser, AmpParser::RuleCondition) != nullptr) {
+    d.edit(d.span, "==");
+  } else if (type == AmpLexer::EQ && enclosing(parser, AmpParser::RuleAlias) != nullptr) {
+    d.edit(d.span, "=");
+  } else if (d.help == "write " + quoted + "\"" && is_name(type)) {
+    d.edits = {{d.span, quoted + "\""}};
+  } else if (parser->getContext()->getRuleIndex() == AmpParser::RuleImportFile && is_name(type) &&
+             input->LT(2)->getLine() != token->getLine()) {
+    d.edits = {{d.span, quoted + (token->getText().ends_with(".amp") ? "\"" : ".amp\"")}};
+  }
 }
 
 void StatementRecovery::reportError(antlr4::Parser* parser, const antlr4::RecognitionException& e) {
@@ -307,9 +332,10 @@ void StatementRecovery::reportError(antlr4::Parser* parser, const antlr4::Recogn
   if (last != 0 && before != nullptr && (index == last || before->getTokenIndex() == last)) return;
   if (!next_line && token->getType() != Token::EOF) message += ", found " + shown(token);
   auto& d = diagnostics_.error(codes::kExpected, message).at(places_.of(token)).fix(advice(parser, e));
-  if (!next_line && is_name(token->getType())) d.label = did_you_mean(token->getText(), expected_words(parser, e));
+  if (!next_line && is_name(token->getType())) suggest(d, token->getText(), expected_words(parser, e));
   // What is missing at the end of a line is missing there, not at the head of the next.
   const bool at_end = next_line || token->getType() == Token::EOF;
+  if (!at_end) edit(parser, d);
   if (at_end) d.at(before != nullptr ? places_.of(before) : places_.of(token)).fix("");
   told_.insert(at_end && before != nullptr ? before->getLine() : token->getLine());
   end_reported_ = end_reported_ || token->getType() == Token::EOF;

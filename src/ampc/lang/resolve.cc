@@ -3,6 +3,7 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/lang/places.h"
 #include "ampc/lang/resolver.h"
 #include "ampc/lang/settings.h"
 #include "ampc/lang/synonyms.h"
@@ -54,13 +55,15 @@ void Resolver::collect_levels() {
       if (definition == nullptr) continue;
       const auto [it, fresh] = found.try_emplace(definition->name.text, definition);
       if (fresh) continue;
-      diagnostics_.error(codes::kDefinedTwice, "the level " + quote(definition->name.text) + " is defined twice")
-          .at(definition->name.span, "here again")
-          .also(it->second->name.span, "first here")
-          .fix(definition->name.span.file == it->second->name.span.file
-                   ? "join the two, or give one another name"
-                   : "leave it out, or give it another name; to change one verdict of it, write override deny " +
-                         definition->name.text + ": ...");
+      auto& d =
+          diagnostics_.error(codes::kDefinedTwice, "the level " + quote(definition->name.text) + " is defined twice")
+              .at(definition->name.span, "here again")
+              .also(it->second->name.span, "first here")
+              .fix(definition->name.span.file == it->second->name.span.file
+                       ? "join the two, or give one another name"
+                       : "leave it out, or give it another name; to change one verdict of it, write override deny " +
+                             definition->name.text + ": ...");
+      show_imports(d, program_, unit_of(program_, d.span.file), unit_of(program_, it->second->name.span.file));
     }
   }
   if (found.size() > kMostLevels) {
@@ -88,7 +91,7 @@ std::optional<std::uint32_t> Resolver::level(const ast::Word& name) {
     d.fix("the data types that a list may be for are fp16 and bf16");
     return std::nullopt;
   }
-  d.label = did_you_mean(name.text, known);
+  suggest(d, name.text, known);
   if (known.empty()) {
     d.fix("levels are defined by rules: import the file that does, or write level " + name.text + " { default fp32 }");
   } else if (name.text.find('.') != std::string::npos) {
@@ -181,9 +184,10 @@ void Resolver::statement(const ast::Setting& n, const ast::Statement& s, const C
 bool Resolver::allowed(const ast::Word& word, const std::string& what, const std::vector<std::string>& values) {
   if (std::find(values.begin(), values.end(), word.text) != values.end()) return true;
   auto& d = diagnostics_.error(codes::kBadValue, what + " has no value " + quote(word.text)).at(word.span);
-  d.label = did_you_mean(word.text, values);
   if (const std::string meant(type_meant(word.text)); std::find(values.begin(), values.end(), meant) != values.end()) {
-    d.label = "did you mean " + quote(meant) + "?";
+    d.at(word.span, "did you mean " + quote(meant) + "?").edit(word.span, meant);
+  } else {
+    suggest(d, word.text, values);
   }
   d.fix("it is " + list_of(values));
   return false;
@@ -197,8 +201,11 @@ bool Resolver::is_fp32(const ast::Word& type) {
   if (type.text == "fp16" || type.text == "bf16") {
     d.fix("what a rule lowers to is the setting dtype: write 'keep fp32' for what is not to be lowered");
   } else {
-    d.label = type_meant(type.text) == "fp32" ? "did you mean 'fp32'?"
-                                              : did_you_mean(type.text, std::vector<std::string>{"fp32"});
+    if (type_meant(type.text) == "fp32") {
+      d.at(type.span, "did you mean 'fp32'?").edit(type.span, "fp32");
+    } else {
+      suggest(d, type.text, std::vector<std::string>{"fp32"});
+    }
     if (d.label.empty()) d.fix("write 'fp32'");
   }
   return false;
@@ -264,6 +271,7 @@ void Resolver::statement(const ast::LevelPart& n, const ast::Statement& s, const
           ? diagnostics_.warning(codes::kDuplicate, "the level has said " + quote(n.key.text) + " already")
           : diagnostics_.error(codes::kSettingTwice, "the level says " + quote(n.key.text) + " twice, with two values");
   d.at(s.span).also(it->second->key.span, "first here").fix("leave one of the two out");
+  if (d.code == codes::kDuplicate) edit_out(d, program_, s.span);
 }
 
 Draft resolve(const Program& program, const Names& names, Diagnostics& diagnostics) {

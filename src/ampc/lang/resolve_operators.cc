@@ -54,7 +54,8 @@ void Resolver::statement(const ast::List& n, const ast::Statement& s, const Cont
       entry.rule.scope = context.scope;
       entry.rule.span = op.span;
       entry.unit = context.unit;
-      entry.overriding = n.overriding;
+      entry.overriding = n.standing.overriding;
+      entry.sealed = n.standing.sealed;
       entry.through_alias = target.alias != nullptr;
       entry.statement = s.keyword;
       if (n.where) {
@@ -71,8 +72,8 @@ void Resolver::statement(const ast::List& n, const ast::Statement& s, const Cont
 }
 
 bool Resolver::is_follow_mode(const ast::List& n) {
-  return n.verdict == Verdict::follow && !n.overriding && n.qualifiers.empty() && !n.where && n.ops.size() == 1 &&
-         !n.ops[0].qualified && (n.ops[0].name == "any" || n.ops[0].name == "last");
+  return n.verdict == Verdict::follow && !n.standing.overriding && !n.standing.sealed && n.qualifiers.empty() &&
+         !n.where && n.ops.size() == 1 && !n.ops[0].qualified && (n.ops[0].name == "any" || n.ops[0].name == "last");
 }
 
 // Does some version of the operator take or make this type where it also takes fp32?
@@ -144,7 +145,8 @@ void Resolver::statement(const ast::Role& n, const ast::Statement& s, const Cont
       entry.rule.scope = context.scope;
       entry.rule.span = s.span;
       entry.unit = context.unit;
-      entry.overriding = n.overriding;
+      entry.overriding = n.standing.overriding;
+      entry.sealed = n.standing.sealed;
       entry.statement = s.keyword;
       entry.target = target;
       bool complete = true;

@@ -175,7 +175,7 @@ class PatternResolver {
     for (const auto& [text, known] : known_) names.push_back(text);
     auto& d =
         fail(codes::kUnknownName, "the pattern " + quote(rule_.name) + " binds no " + quote(name.text), name.span);
-    d.label = did_you_mean(name.text, names);
+    suggest(d, name.text, names);
     if (d.label.empty()) d.fix("a value that the pattern is given is a parameter: list it behind the pattern's name");
     return PatternRule::kAnything;
   }
@@ -272,11 +272,12 @@ void Resolver::statement(const ast::GraphPattern& n, const ast::Statement& s, co
   const auto holds = when(n.qualifiers, context);
   PatternEntry entry;
   entry.unit = context.unit;
-  entry.overriding = n.overriding;
+  entry.overriding = n.standing.overriding;
+  entry.sealed = n.standing.sealed;
   entry.statement = s.keyword;
   entry.off = n.action.text == "off";
   if (entry.off) {
-    if (!n.overriding) {
+    if (!n.standing.overriding) {
       diagnostics_.error(codes::kMisplaced, "'off' takes an imported pattern away")
           .at(n.action.span)
           .fix("write override pattern " + n.name.text + " off");
@@ -308,7 +309,8 @@ bool Resolver::pattern_action(const ast::GraphPattern& n, PatternRule* rule) {
                 .error(codes::kBadValue,
                        "a pattern is kept in fp32, lowered or follows its operands, not " + quote(n.action.text))
                 .at(n.action.span);
-  d.label = did_you_mean(n.action.text, std::vector<std::string>{"low", "keep", "follow"});
+  suggest(d, n.action.text, std::vector<std::string>{"low", "keep", "follow"});
+  if (!d.edits.empty() && d.edits.back().text == "keep") d.edits.back().text = "keep fp32";
   d.fix("write 'keep fp32', 'low' or 'follow'");
   return false;
 }

@@ -3,6 +3,7 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
+#include "ampc/lang/idle.h"
 #include "ampc/lang/resolver.h"
 
 namespace ampc::lang {
@@ -33,7 +34,8 @@ void Resolver::statement(const ast::NameRule& n, const ast::Statement& s, const 
       auto& d =
           diagnostics_.error(codes::kBadValue, "a node can be kept in fp32 or lowered, not " + quote(n.action.text))
               .at(n.action.span);
-      d.label = did_you_mean(n.action.text, std::vector<std::string>{"low", "keep"});
+      suggest(d, n.action.text, std::vector<std::string>{"low", "keep"});
+      if (!d.edits.empty() && d.edits.back().text == "keep") d.edits.back().text = "keep fp32";
       d.fix("write 'keep fp32' or 'low'");
       ok = false;
     }
@@ -72,6 +74,7 @@ void Resolver::statement(const ast::WeightCondition& n, const ast::Statement& s,
   const bool ok = is_fp32(n.type);
   auto test = weight_test(n.where);
   if (!ok || !test) return;
+  warn_if_idle(*test, n.where.span, diagnostics_);
   WeightRule rule;
   rule.where = std::move(*test);
   rule.scope = context.scope;
@@ -113,7 +116,7 @@ std::optional<WeightTest> Resolver::weight_comparison(const ast::Predicate& n) {
                                                       ? "weights have no measure " + quote(n.left.name.text)
                                                       : "a measure of weights belongs here")
                   .at(n.left.span);
-    d.label = did_you_mean(n.left.name.text, measures);
+    suggest(d, n.left.name.text, measures);
     d.fix("measures are absmax, size, and the shares underflow and overflow: weight where absmax > 65504 keep fp32");
     return std::nullopt;
   }

@@ -91,7 +91,7 @@ std::optional<OptimizerRule::Slot> Resolver::slot(const ast::OptimizerOperand& n
     auto& d =
         diagnostics_.error(codes::kBadValue, "an operand of an optimizer is no " + quote(word.text)).at(word.span);
     const std::vector<std::string> parts = {"parameter", "gradient", "state"};
-    d.label = did_you_mean(word.text, parts);
+    suggest(d, word.text, parts);
     d.fix("it is " + list_of(parts) + "; operands that are none of them, like a learning rate, are left out");
     ok = false;
   }

@@ -343,6 +343,7 @@ struct CompileOptions {
   std::vector<std::string> more_rules;   // files that the root is taken to import as well: `--target`
   /// Domains that the model uses, for `import … for`; may wait for the model. Without it every import counts.
   std::function<std::set<std::string>()> model_domains = nullptr;
+  std::optional<std::string> root_text = std::nullopt;  // of the root, instead of what its file holds
 };
 
 /// Text to RuleSet. Reports every fault; the result is empty when there was an error.

@@ -5,6 +5,7 @@
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/lang/draft.h"
+#include "ampc/lang/places.h"
 
 #include <fmt/format.h>
 
@@ -21,6 +22,7 @@ bool rivals(const PatternEntry& a, const PatternEntry& b) {
 // Imported files before those that import them, so that a later override finds what an earlier one left.
 void override_patterns(Draft& draft, const Program& program, Diagnostics& diagnostics) {
   std::vector<PatternEntry>& list = draft.patterns;
+  if (std::none_of(list.begin(), list.end(), [](const PatternEntry& e) { return e.overriding; })) return;
   for (const std::size_t unit : program.imports_first) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (!list[i].overriding || list[i].unit != unit) continue;
@@ -35,8 +37,18 @@ void override_patterns(Draft& draft, const Program& program, Diagnostics& diagno
         auto& d = diagnostics
                       .error(codes::kNothingToOverride,
                              "'override' finds no pattern " + quote(by.rule.name) + " in imported files")
-                      .at(by.rule.span, did_you_mean(by.rule.name, names));
-        if (d.label.empty()) d.fix(by.off ? "leave the statement out" : "leave 'override' out");
+                      .at(by.rule.span);
+        if (!suggest(d, by.rule.name, names)) {
+          if (!by.off) edit_override_out(d, program, by.rule.span);
+          d.fix(by.off ? "leave the statement out" : "leave 'override' out");
+        }
+        continue;
+      }
+      const auto seal =
+          std::find_if(list.begin(), list.end(), [&](const PatternEntry& e) { return e.sealed && replaced(e); });
+      if (seal != list.end()) {
+        report_sealed(diagnostics, program, by.rule.name, {by.rule.span, by.unit}, {seal->rule.span, seal->unit});
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(i--));
         continue;
       }
       std::vector<PatternEntry> left;
@@ -122,12 +134,15 @@ void settle_patterns(Draft& draft, const Program& program, Diagnostics& diagnost
       const bool later = program.reaches[entries[k]->unit][entries[i]->unit];
       const PatternEntry& at = later ? *entries[k] : *entries[i];
       const PatternEntry& first = later ? *entries[i] : *entries[k];
-      diagnostics.error(codes::kDefinedTwice, "the pattern " + quote(at.rule.name) + " is defined twice")
-          .at(at.rule.span, "here again")
-          .also(first.rule.span, "first here")
-          .fix(program.reaches[at.unit][first.unit]
-                   ? "to replace the imported one, write 'override pattern " + at.rule.name + "(...)'"
-                   : "give one of the two another name");
+      const bool imported = program.reaches[at.unit][first.unit];
+      auto& d = diagnostics.error(codes::kDefinedTwice, "the pattern " + quote(at.rule.name) + " is defined twice")
+                    .at(at.rule.span, "here again")
+                    .also(first.rule.span, "first here")
+                    .fix(imported ? "to replace the imported one, write 'override pattern " + at.rule.name + "(...)'"
+                                  : "give one of the two another name");
+      show_imports(d, program, at.unit, first.unit);
+      if (imported && first.sealed) d.fix("the imported one is sealed: give this one another name");
+      if (imported && !first.sealed) edit_override_in(d, program, at.rule.span);
       break;
     }
     draft.rules.patterns.push_back(entries[i]->rule);

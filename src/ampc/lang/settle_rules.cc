@@ -7,6 +7,7 @@
 #include "ampc/diag/codes.h"
 #include "ampc/diag/suggest.h"
 #include "ampc/lang/draft.h"
+#include "ampc/lang/places.h"
 
 namespace ampc::lang {
 
@@ -36,6 +37,7 @@ class Settler {
   void run() {
     override_lists();
     override_roles();
+    check_seals(draft_, program_, diagnostics_);
     check_lists();
     check_roles();
   }
@@ -71,6 +73,12 @@ class Settler {
           }
           found = true;
           if (dead[c]) continue;
+          if (old.sealed) {
+            report_sealed(diagnostics_, program_, spelling(by.rule.op), {by.rule.span, by.unit},
+                          {old.rule.span, old.unit});
+            dead[i] = true;
+            break;
+          }
           dead[c] = true;
           for (const When& rest : without(old.rule.when, by.rule.when)) {
             candidates.push_back(draft_.ops.size());
@@ -107,6 +115,7 @@ class Settler {
         d.also(other.rule.span, "this holds elsewhere (another level, type, scope or condition)");
         if (!by.where.empty()) {
           d.fix("a statement with 'where' is stronger than one without: leave 'override' out");
+          if (!by.through_alias) edit_override_out(d, program_, by.rule.span);
           return;
         }
       } else if (other.unit != by.unit && same_kind(other.rule.verdict, by.rule.verdict)) {
@@ -116,19 +125,25 @@ class Settler {
       }
     }
     d.fix("leave 'override' out");
+    if (!by.through_alias) edit_override_out(d, program_, by.rule.span);
   }
 
   void override_roles() {
     std::vector<RoleEntry>& roles = draft_.roles;
+    std::vector<bool> overriding(program_.units.size(), false);
+    for (const RoleEntry& e : roles) {
+      if (e.overriding) overriding[e.unit] = true;
+    }
     for (const std::size_t unit : program_.imports_first) {
+      if (!overriding[unit]) continue;
       const std::size_t count = roles.size();
       std::vector<RoleEntry> next;
       std::vector<bool> dead(count, false);
       for (std::size_t i = 0; i < count; ++i) {
+        if (!roles[i].overriding || roles[i].unit != unit) continue;
         const RoleEntry by = roles[i];
-        if (!by.overriding || by.unit != unit) continue;
         bool found = false;
-        const std::set<std::string> mine = operands(by);
+        const std::set<std::string> mine = operands_of(by);
         for (std::size_t c = 0; c < roles.size(); ++c) {
           if (c == i || (c < dead.size() && dead[c])) continue;
           const RoleEntry old = roles[c];
@@ -136,11 +151,18 @@ class Settler {
               old.rule.scope != by.rule.scope || !overlap(old.rule.when, by.rule.when)) {
             continue;
           }
-          std::set<std::string> rest = operands(old);
+          std::set<std::string> rest = operands_of(old);
           const std::size_t before = rest.size();
           for (const std::string& name : mine) rest.erase(name);
           if (rest.size() == before) continue;
           found = true;
+          if (old.sealed) {
+            report_sealed(diagnostics_, program_, spelling(by.rule.op), {by.statement, by.unit},
+                          {old.rule.span, old.unit});
+            dead.resize(std::max(dead.size(), roles.size()), false);
+            dead[i] = true;
+            break;
+          }
           dead.resize(std::max(dead.size(), roles.size()), false);
           dead[c] = true;
           for (const When& when : without(old.rule.when, by.rule.when)) {
@@ -153,12 +175,14 @@ class Settler {
           }
         }
         if (!found) {
-          diagnostics_
-              .error(codes::kNothingToOverride, "'override' finds no role that imported files give to these " +
-                                                    std::string(by.rule.results ? "results" : "operands") + " of " +
-                                                    quote(spelling(by.rule.op)))
-              .at(by.statement)
-              .fix("leave 'override' out");
+          auto& d =
+              diagnostics_
+                  .error(codes::kNothingToOverride, "'override' finds no role that imported files give to these " +
+                                                        std::string(by.rule.results ? "results" : "operands") + " of " +
+                                                        quote(spelling(by.rule.op)))
+                  .at(by.statement)
+                  .fix("leave 'override' out");
+          if (by.target.alias == nullptr) edit_override_out(d, program_, by.rule.span);
         }
       }
       dead.resize(roles.size(), false);
@@ -167,34 +191,6 @@ class Settler {
       }
       roles = std::move(next);
     }
-  }
-
-  // The operands that a role is about, under the names of the newest version that has them; "#2" where there is no
-  // name.
-  static std::set<std::string> operands(const RoleEntry& entry) {
-    std::set<std::string> result;
-    const Signature* newest = entry.target.known() ? entry.target.versions.back() : nullptr;
-    const auto id = [&](const OperandRef& ref) {
-      if (ref.position < 0) return ref.name;
-      const Formal* f = newest == nullptr ? nullptr : Names::find_formal(*newest, ref, entry.rule.results);
-      return f == nullptr || f->variadic ? "#" + std::to_string(ref.position) : f->name;
-    };
-    if (entry.rule.every) {
-      if (newest != nullptr) {
-        for (const Formal& f : entry.rule.results ? newest->outputs : newest->inputs) result.insert(f.name);
-      } else {
-        result.insert("*");
-      }
-    }
-    for (const std::string& attribute : entry.rule.attributes) result.insert("@" + attribute);
-    for (const OperandRef& ref : entry.rule.operands) {
-      if (entry.rule.every) {
-        result.erase(id(ref));
-      } else {
-        result.insert(id(ref));
-      }
-    }
-    return result;
   }
 
   static RoleEntry narrowed(RoleEntry entry, const std::set<std::string>& operands) {
@@ -248,6 +244,7 @@ class Settler {
 
   template <typename Entry>
   std::string way_out(const Entry& at, const Entry& other, const std::string& replacement) const {
+    if (other.sealed && at.unit != other.unit) return "the imported statement is sealed: leave this one out";
     if (reaches(at.unit, other.unit))
       return "to replace what the imported file says, write 'override " + replacement + "'";
     if (at.unit == other.unit) return "remove one of the two";
@@ -289,12 +286,14 @@ class Settler {
             e.rule.span.begin == other->rule.span.begin && e.unit == other->unit;  // one alias, one operator
         if (related && !once && !e.through_alias && !other->through_alias) {
           const auto [at, first] = ordered(e, *other);
-          diagnostics_
-              .warning(codes::kDuplicate,
-                       quote(spelling(e.rule.op)) + " is " + std::string(past(e.rule.verdict)) + " twice")
-              .at(at->rule.span)
-              .also(first->rule.span, "here as well")
-              .fix("leave one of the two out");
+          auto& d = diagnostics_
+                        .warning(codes::kDuplicate,
+                                 quote(spelling(e.rule.op)) + " is " + std::string(past(e.rule.verdict)) + " twice")
+                        .at(at->rule.span)
+                        .also(first->rule.span, "here as well")
+                        .fix("leave one of the two out");
+          // The one that is said here already may hold for more than the other.
+          if (at == &e || key(at->rule.when) == key(first->rule.when)) edit_out(d, program_, at->rule.span);
         }
         return true;
       }
@@ -312,16 +311,13 @@ class Settler {
                     .at(at->rule.span, std::string(past(at->rule.verdict)) + " here")
                     .also(first->rule.span, std::string(past(first->rule.verdict)) + " here");
       if (const std::string note = both_hold(e.rule.when, other->rule.when); !note.empty()) d.note(note);
+      show_imports(d, program_, at->unit, first->unit);
       d.fix(way_out(*at, *first, std::string(ast::spelling(at->rule.verdict)) + " " + spelling(e.rule.op)));
+      if (reaches(at->unit, first->unit) && !first->sealed && !at->through_alias)
+        edit_override_in(d, program_, at->rule.span);
       break;
     }
     return false;
-  }
-
-  static bool excludes(RoleAction a, RoleAction b) {
-    const auto stored = [](RoleAction x) { return x == RoleAction::keep_fp32 || x == RoleAction::store_fp32; };
-    const auto exact = [](RoleAction x) { return x == RoleAction::exact || x == RoleAction::exact_from_integers; };
-    return a != b && ((stored(a) && stored(b)) || (exact(a) && exact(b)));
   }
 
   void check_roles() {
@@ -334,7 +330,7 @@ class Settler {
     });
     for (const RoleEntry* e : entries) {
       auto& group = groups[{e->rule.op, e->rule.results, e->rule.scope}];
-      const std::set<std::string> mine = operands(*e);
+      const std::set<std::string> mine = operands_of(*e);
       if (role_said(*e, mine, group)) continue;
       group.emplace_back(e, mine);
       draft_.rules.roles.push_back(e->rule);
@@ -350,10 +346,12 @@ class Settler {
       }
       if (e.unit == other->unit && e.rule.span.begin != other->rule.span.begin &&
           other->target.alias == e.target.alias) {
-        diagnostics_.warning(codes::kDuplicate, "this role of " + quote(spelling(e.rule.op)) + " is given twice")
-            .at(e.rule.span)
-            .also(other->rule.span, "here as well")
-            .fix("leave one of the two out");
+        auto& d =
+            diagnostics_.warning(codes::kDuplicate, "this role of " + quote(spelling(e.rule.op)) + " is given twice")
+                .at(e.rule.span)
+                .also(other->rule.span, "here as well")
+                .fix("leave one of the two out");
+        if (e.target.alias == nullptr) edit_out(d, program_, e.rule.span);
       }
       return true;
     }
@@ -371,7 +369,10 @@ class Settler {
               .at(at->rule.span)
               .also(first->rule.span, "the other role");
       if (const std::string note = both_hold(e.rule.when, other->rule.when); !note.empty()) d.note(note);
+      show_imports(d, program_, at->unit, first->unit);
       d.fix(way_out(*at, *first, spelling(e.rule.op) + (e.rule.results ? " result ..." : " arg ...")));
+      if (reaches(at->unit, first->unit) && !first->sealed && at->target.alias == nullptr)
+        edit_override_in(d, program_, at->rule.span);
       break;
     }
     return false;
@@ -383,21 +384,6 @@ class Settler {
 };
 
 }  // namespace
-
-bool overlap(const When& a, const When& b) {
-  return (a.levels & b.levels) != 0 && ((a.fp16 && b.fp16) || (a.bf16 && b.bf16));
-}
-
-std::vector<When> without(const When& a, const When& b) {
-  std::vector<When> result;
-  if (When rest = a; (rest.levels &= ~b.levels) != 0) result.push_back(rest);
-  When same = a;
-  same.levels &= b.levels;
-  same.fp16 = a.fp16 && !b.fp16;
-  same.bf16 = a.bf16 && !b.bf16;
-  if (same.levels != 0 && (same.fp16 || same.bf16)) result.push_back(same);
-  return result;
-}
 
 void settle_rules(Draft& draft, const Program& program, Diagnostics& diagnostics) {
   Settler(draft, program, diagnostics).run();

@@ -5,6 +5,7 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/lang/draft.h"
+#include "ampc/lang/places.h"
 
 namespace ampc::lang {
 
@@ -73,15 +74,19 @@ void settle_settings(Draft& draft, const Program& program, Diagnostics& diagnost
       if (e == first) continue;
       const bool one_file = e->unit == first->unit;
       if (e->value.text != first->value.text) {
-        diagnostics.error(codes::kSettingTwice, "the setting '" + e->key.text + "' has two values")
-            .at({e->key.span.file, e->key.span.begin, e->value.span.end}, e->value.text + " here")
-            .also({first->key.span.file, first->key.span.begin, first->value.span.end}, first->value.text + " here")
-            .fix(one_file ? "remove one of the two" : "say it in the file that imports both: its own setting holds");
+        auto& d =
+            diagnostics.error(codes::kSettingTwice, "the setting '" + e->key.text + "' has two values")
+                .at({e->key.span.file, e->key.span.begin, e->value.span.end}, e->value.text + " here")
+                .also({first->key.span.file, first->key.span.begin, first->value.span.end}, first->value.text + " here")
+                .fix(one_file ? "remove one of the two"
+                              : "say it in the file that imports both: its own setting holds");
+        show_imports(d, program, e->unit, first->unit);
       } else if (one_file) {
-        diagnostics.warning(codes::kDuplicate, "the setting '" + e->key.text + "' is given twice")
-            .at({e->key.span.file, e->key.span.begin, e->value.span.end})
-            .also({first->key.span.file, first->key.span.begin, first->value.span.end}, "here as well")
-            .fix("leave one of the two out");
+        auto& d = diagnostics.warning(codes::kDuplicate, "the setting '" + e->key.text + "' is given twice")
+                      .at({e->key.span.file, e->key.span.begin, e->value.span.end})
+                      .also({first->key.span.file, first->key.span.begin, first->value.span.end}, "here as well")
+                      .fix("leave one of the two out");
+        edit_out(d, program, d.span);
       }
     }
     apply(draft.rules.scopes[where.first].settings, draft.rules, where.second, first->value.text);

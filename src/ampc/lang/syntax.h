@@ -64,6 +64,7 @@ class StatementRecovery : public antlr4::DefaultErrorStrategy {
  private:
   void skip_to_statement(antlr4::Parser* parser);
   static void leave_pattern(antlr4::Parser* parser);
+  static void edit(antlr4::Parser* parser, Diagnostic& d);
   bool report_headless_role(antlr4::Parser* parser);
   void report_in_line(const antlr4::Token* head, const antlr4::Token* before, const antlr4::Token* before_that);
   bool begins_statement(antlr4::TokenStream* input) const;

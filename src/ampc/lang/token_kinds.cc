@@ -16,6 +16,7 @@ bool is_verb(std::size_t type) {
     case AmpLexer::COMMUTES:
     case AmpLexer::MOVES:
     case AmpLexer::OVERRIDE:
+    case AmpLexer::SEALED:
     case AmpLexer::ALIAS:
       return true;
     default:

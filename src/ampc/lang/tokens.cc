@@ -23,6 +23,15 @@ constexpr Operator kOperators[] = {{'&', AmpLexer::AND, "write 'and'"},
                                    {'|', AmpLexer::OR, "write 'or'; in a pattern in quotes, alternatives are {a,b}"},
                                    {'!', AmpLexer::NOT, "write 'not'"}};
 
+// `// text` is written `# text`; of /* … */ the same where it is one line.
+void edit_comment(Diagnostic& d, const std::string& text) {
+  if (text.find('\n') != std::string::npos) return;
+  const bool closed = text.size() >= 4 && text.starts_with("/*") && text.ends_with("*/");
+  if (text.starts_with("/*") && !closed) return;
+  d.edit({d.span.file, d.span.begin, d.span.begin + 2}, "#");
+  if (closed) d.edit({d.span.file, d.span.end - 2, d.span.end}, "");
+}
+
 // `|` is a letter of a pattern's body alone.
 void check_bars(const std::vector<antlr4::Token*>& list) {
   bool head = false;   // between 'pattern' and its brace
@@ -94,11 +103,12 @@ bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagn
         break;
       case AmpLexer::SLASH_COMMENT: {
         const bool name = i > 0 && list[i - 1]->getLine() == token->getLine() && takes_pattern(list[i - 1]->getType());
-        diagnostics.error(codes::kForeignComment, "comments begin with '#'")
-            .at(span)
-            .fix(name                         ? "a glob stands in quotes: \"*bias\""
-                 : token->getText()[1] == '/' ? "write # in place of //"
-                                              : "write # at the head of each of its lines");
+        auto& d = diagnostics.error(codes::kForeignComment, "comments begin with '#'")
+                      .at(span)
+                      .fix(name                         ? "a glob stands in quotes: \"*bias\""
+                           : token->getText()[1] == '/' ? "write # in place of //"
+                                                        : "write # at the head of each of its lines");
+        if (!name) edit_comment(d, token->getText());
         if (name) faulty.insert(token->getLine());
         token->setChannel(antlr4::Token::HIDDEN_CHANNEL);
         break;
@@ -125,9 +135,11 @@ bool check_tokens(antlr4::CommonTokenStream& tokens, const Places& places, Diagn
         std::string text = token->getText();
         for (std::size_t k = i + 1; k <= last; ++k) text += list[k]->getText();
         if (strays.emplace(token->getLine(), text).second) {
-          diagnostics.error(codes::kBadCharacter, "'" + text + "' has no meaning in a rule file")
-              .at(places.of(token, list[last]))
-              .fix(meant != std::end(kOperators) ? meant->help : "leave it out");
+          auto& d = diagnostics.error(codes::kBadCharacter, "'" + text + "' has no meaning in a rule file")
+                        .at(places.of(token, list[last]))
+                        .fix(meant != std::end(kOperators) ? meant->help : "leave it out");
+          if (text == "&&") d.edit(d.span, "and");
+          if (text == "||") d.edit(d.span, "or");
         }
         i = last;
         break;

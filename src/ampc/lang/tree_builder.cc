@@ -55,53 +55,89 @@ class Builder : private Words {
     return nullptr;
   }
 
+  // By the kind of the one tree in it: to ask for each kind in turn costs more than parsing does.
   std::optional<Node> statement(P::StatementContext* s) {
-    if (auto* t = s->version()) return ast::Version{number(t->NUMBER())};
-    if (auto* t = s->importFile()) {
-      ast::Import import{{path_of(t->STRING()), span(t->STRING())}, {}};
-      for (P::DomainContext* d : t->domain()) import.domains.push_back(word(d));
-      return import;
+    auto* inner = s->children.empty() ? nullptr : dynamic_cast<antlr4::ParserRuleContext*>(s->children.front());
+    if (inner == nullptr) return std::nullopt;
+    switch (inner->getRuleIndex()) {
+      case P::RuleVersion:
+        return ast::Version{number(s->version()->NUMBER())};
+      case P::RuleImportFile:
+        return import(s->importFile());
+      case P::RuleSetting:
+        return setting(s->setting());
+      case P::RuleIo:
+        return io(s->io());
+      case P::RuleLevel:
+        return level(s->level());
+      case P::RuleLevelPart:
+        return level_part(s->levelPart());
+      case P::RuleList:
+        return list(s->list(), {});
+      case P::RuleFact:
+        return fact(s->fact());
+      case P::RuleOptimizer:
+        return optimizer(s->optimizer());
+      case P::RuleBackward:
+        return backward(s->backward());
+      case P::RuleOverriding:
+        return overriding(s->overriding());
+      case P::RuleGraphPattern:
+        return graph_pattern(s->graphPattern(), {});
+      case P::RuleRole:
+        return role(s->role(), {});
+      case P::RuleAlias:
+        return alias(s->alias());
+      case P::RuleExternOperator:
+        return build_extern(s->externOperator(), *this);
+      case P::RuleTensorRule:
+        return tensor(s->tensorRule());
+      case P::RuleNodeRule:
+        return node(s->nodeRule());
+      case P::RuleGuardRule:
+        return name_rule(ast::NameRule::Kind::guard, s->guardRule()->pattern(), nullptr, nullptr);
+      case P::RuleWeightRule:
+        return weight(s->weightRule());
+      case P::RuleScope:
+        return ast::Scope{patterns(s->scope()->pattern()), statements(s->scope()->body()->statement()),
+                          is_open(s->scope()->body())};
+      case P::RuleBlock:
+        return block(s->block());
+      default:
+        return std::nullopt;
     }
-    if (auto* t = s->setting()) return setting(t);
-    if (auto* t = s->io()) return io(t);
-    if (auto* t = s->level()) return level(t);
-    if (auto* t = s->levelPart()) return level_part(t);
-    if (auto* t = s->list()) return list(t, false);
-    if (auto* t = s->fact()) {
-      const auto fact = t->BOUNDED() != nullptr    ? FactRule::Fact::bounded
-                        : t->COMMUTES() != nullptr ? FactRule::Fact::commutes
-                        : t->MOVES() != nullptr    ? FactRule::Fact::moves
-                                                   : FactRule::Fact::collective;
-      return ast::Fact{fact, ops(t->operators())};
-    }
-    if (auto* t = s->optimizer()) return optimizer(t);
-    if (auto* t = s->backward()) return backward(t);
-    if (auto* t = s->overriding()) return overriding(t);
-    if (auto* t = s->graphPattern()) return graph_pattern(t, false);
-    if (auto* t = s->role()) return role(t, false);
-    if (auto* t = s->alias()) return alias(t);
-    if (auto* t = s->externOperator()) return build_extern(t, *this);
-    if (auto* t = s->tensorRule()) {
-      auto* action = t->KEEP() != nullptr ? t->KEEP() : t->STORE() != nullptr ? t->STORE() : t->ID();
-      return name_rule(ast::NameRule::Kind::tensor, t->pattern(), action, t->word());
-    }
-    if (auto* t = s->nodeRule()) {
-      return name_rule(ast::NameRule::Kind::node, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->ID(), t->word());
-    }
-    if (auto* t = s->guardRule()) return name_rule(ast::NameRule::Kind::guard, t->pattern(), nullptr, nullptr);
-    if (auto* t = s->weightRule()) return weight(t);
-    if (auto* t = s->scope())
-      return ast::Scope{patterns(t->pattern()), statements(t->body()->statement()), is_open(t->body())};
-    if (auto* t = s->block()) return block(t);
-    return std::nullopt;
+  }
+
+  ast::Import import(P::ImportFileContext* t) {
+    ast::Import result{{path_of(t->STRING()), span(t->STRING())}, {}};
+    for (P::DomainContext* d : t->domain()) result.domains.push_back(word(d));
+    return result;
+  }
+
+  ast::Fact fact(P::FactContext* t) {
+    const auto fact = t->BOUNDED() != nullptr    ? FactRule::Fact::bounded
+                      : t->COMMUTES() != nullptr ? FactRule::Fact::commutes
+                      : t->MOVES() != nullptr    ? FactRule::Fact::moves
+                                                 : FactRule::Fact::collective;
+    return {fact, ops(t->operators())};
+  }
+
+  ast::NameRule tensor(P::TensorRuleContext* t) {
+    auto* action = t->KEEP() != nullptr ? t->KEEP() : t->STORE() != nullptr ? t->STORE() : t->ID();
+    return name_rule(ast::NameRule::Kind::tensor, t->pattern(), action, t->word());
+  }
+
+  ast::NameRule node(P::NodeRuleContext* t) {
+    return name_rule(ast::NameRule::Kind::node, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->ID(), t->word());
   }
 
   Node overriding(P::OverridingContext* t) {
-    if (t->list() != nullptr) return list(t->list(), true);
-    if (t->role() != nullptr) return role(t->role(), true);
-    if (t->graphPattern() != nullptr) return graph_pattern(t->graphPattern(), true);
+    const ast::Standing standing{t->OVERRIDE() != nullptr, t->SEALED() != nullptr};
+    if (t->list() != nullptr) return list(t->list(), standing);
+    if (t->role() != nullptr) return role(t->role(), standing);
+    if (t->graphPattern() != nullptr) return graph_pattern(t->graphPattern(), standing);
     ast::Extern declaration = build_extern(t->externOperator(), *this);
-    declaration.overriding = true;
+    declaration.standing = standing;
     return declaration;
   }
 
@@ -130,9 +166,9 @@ class Builder : private Words {
     return {{t->start->getText(), places_.of(t->start)}, t->word() == nullptr ? ast::Word{} : word(t->word())};
   }
 
-  ast::List list(P::ListContext* t, bool overriding) {
+  ast::List list(P::ListContext* t, ast::Standing standing) {
     ast::List result;
-    result.overriding = overriding;
+    result.standing = standing;
     P::VerdictContext* v = t->verdict();
     result.verdict = v->ALLOW() != nullptr         ? Verdict::allow
                      : v->DENY() != nullptr        ? Verdict::deny
@@ -177,18 +213,18 @@ class Builder : private Words {
     return result;
   }
 
-  ast::GraphPattern graph_pattern(P::GraphPatternContext* t, bool overriding) {
+  ast::GraphPattern graph_pattern(P::GraphPatternContext* t, ast::Standing standing) {
     const PatternLeaves leaves{[this](const antlr4::Token* x) { return op(x); },
                                [this](antlr4::tree::TerminalNode* x) { return number(x); },
                                [this](P::PredicateContext* x) { return predicate(x); }};
     ast::GraphPattern result = build_graph_pattern(t, places_, leaves, diagnostics_);
-    result.overriding = overriding;
+    result.standing = standing;
     return result;
   }
 
-  ast::Role role(P::RoleContext* t, bool overriding) {
+  ast::Role role(P::RoleContext* t, ast::Standing standing) {
     ast::Role result;
-    result.overriding = overriding;
+    result.standing = standing;
     P::RoleOperatorsContext* names = t->roleOperators();
     auto* head = names->ID() != nullptr ? names->ID() : names->QNAME();
     result.ops.push_back(op(head->getSymbol()));
@@ -362,7 +398,7 @@ class Builder : private Words {
     ast::Operand result;
     result.span = places_.of(t);
     if (t->NUMBER() == nullptr) {
-      result.name = t->getText();
+      result.name = text(t);
       return result;
     }
     const ast::Number n = number(t->NUMBER());

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "ampc/lang/ast.h"
 #include "ampc/lang/syntax.h"
@@ -12,6 +14,11 @@ namespace ampc::lang::syntax {
 /// out; that was reported.
 void build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places, Diagnostics& diagnostics,
            const std::set<std::size_t>& given_back, ast::File& file);
+
+/// The statements of a long text, which are parsed in parts at the same time: a part ends where a statement begins for
+/// sure. Nothing where the text is short, or has a fault: how the parser goes on behind one depends on all before it.
+std::optional<std::vector<ast::Statement>> parse_in_parts(const std::vector<antlr4::Token*>& tokens,
+                                                          const Places& places, Diagnostics& diagnostics);
 
 /// What a graph pattern shares with other statements.
 struct PatternLeaves {

@@ -12,7 +12,11 @@ class Words {
  public:
   Words(const Places& places, Diagnostics& diagnostics) : places_(places), diagnostics_(diagnostics) {}
 
-  ast::Word word(antlr4::ParserRuleContext* t) const { return {t->getText(), places_.of(t)}; }
+  /// Of a tree of one token, which is most of them, without the stream of characters that the runtime makes of it.
+  static std::string text(antlr4::ParserRuleContext* t) {
+    return t->start == t->stop ? t->start->getText() : t->getText();
+  }
+  ast::Word word(antlr4::ParserRuleContext* t) const { return {text(t), places_.of(t)}; }
   ast::Word token(antlr4::tree::TerminalNode* t) const { return {t->getText(), span(t)}; }
   Span span(antlr4::tree::TerminalNode* t) const { return places_.of(t->getSymbol()); }
   ast::Number number(antlr4::tree::TerminalNode* node) const;

@@ -1,0 +1,69 @@
+#include "ampc/diag/mend.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ampc {
+namespace {
+
+constexpr std::string_view kBlanks = " \t";
+
+// Of something that goes: nothing else in its lines stays behind empty, and no two blanks meet.
+Edit tidied(Edit edit, std::string_view text) {
+  if (!edit.text.empty()) return edit;
+  std::size_t begin = edit.span.begin;
+  std::size_t end = std::min(text.find_first_not_of(kBlanks, edit.span.end), text.size());
+  while (begin > 0 && kBlanks.find(text[begin - 1]) != std::string_view::npos) --begin;
+  const bool at_head = begin == 0 || text[begin - 1] == '\n';
+  const bool at_end = end == text.size() || text[end] == '\n' || text[end] == '\r';
+  if (at_head && at_end) {
+    end = std::min(text.find('\n', end), text.size());
+    if (end < text.size()) ++end;
+  } else if (at_end) {
+    end = edit.span.end;  // a line's last word: the blanks before it go
+  } else {
+    // The blanks behind it go with a word of its own; of a list's item the edit says itself what goes.
+    if (begin == edit.span.begin && !at_head) end = edit.span.end;
+    begin = edit.span.begin;
+  }
+  edit.span.begin = static_cast<std::uint32_t>(begin);
+  edit.span.end = static_cast<std::uint32_t>(end);
+  return edit;
+}
+
+// Also where both insert at one place: which comes first, nobody said.
+bool meet(const Span& a, const Span& b) {
+  if (a.begin == b.begin) return true;
+  return a.begin < b.end && b.begin < a.end;
+}
+
+}  // namespace
+
+Mended mend(std::string_view text, FileId file, const std::vector<const Diagnostic*>& diagnostics) {
+  Mended result;
+  std::vector<Edit> accepted;
+  for (const Diagnostic* d : diagnostics) {
+    if (d->edits.empty()) continue;
+    if (std::any_of(d->edits.begin(), d->edits.end(), [&](const Edit& e) { return e.span.file != file; })) continue;
+    std::vector<Edit> mine;
+    for (const Edit& e : d->edits) mine.push_back(tidied(e, text));
+    const bool free = std::none_of(mine.begin(), mine.end(), [&](const Edit& e) {
+      return std::any_of(accepted.begin(), accepted.end(), [&](const Edit& a) { return meet(a.span, e.span); });
+    });
+    ++(free ? result.fixes : result.refused);
+    if (free) accepted.insert(accepted.end(), mine.begin(), mine.end());
+  }
+  std::sort(accepted.begin(), accepted.end(), [](const Edit& a, const Edit& b) {
+    return std::tie(a.span.begin, a.span.end) < std::tie(b.span.begin, b.span.end);
+  });
+  std::size_t done = 0;
+  for (const Edit& e : accepted) {
+    result.text += text.substr(done, e.span.begin - done);
+    result.text += e.text;
+    done = e.span.end;
+  }
+  result.text += text.substr(done);
+  return result;
+}
+
+}  // namespace ampc
