@@ -76,8 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"deny Mul where A == B || rank(A) == 2\n", "deny Mul where A == B or rank(A) == 2\n"},
                     Case{"alias mm == MatMul\n", "alias mm = MatMul\n"},
                     Case{"tensor scaler keep fp32\n", "tensor \"scaler\" keep fp32\n"},
-                    Case{"import parts/lists.amp\n",
-                         "import parts/lists.amp\n"},  // begins a regular expression: not told apart
+                    Case{"import parts/lists.amp\n", "import \"parts/lists.amp\"\n"},
                     Case{"deny Tan\nimport nowhere\n", "deny Tan\nimport \"nowhere.amp\"\n"},
                     Case{"scope \"/a/**\" {\n  deny Exp;\n}\n", "scope \"/a/**\" {\n  deny Exp\n}\n"}));
 

@@ -264,7 +264,9 @@ std::string refusal(const Condition& c, const Target& target, bool holds) {
 template <typename Condition>
 void warn(const Condition& c, const Target& target, const Span& place, Diagnostics& diagnostics) {
   if (const std::string why = refusal(c, target, true); !why.empty()) {
-    diagnostics.warning(codes::kIdleCondition, "this condition never holds").at(place, why);
+    diagnostics.warning(codes::kIdleCondition, "this condition never holds")
+        .at(place, why)
+        .fix("change one of its parts, or leave the statement out");
   } else if (!refusal(c, target, false).empty()) {
     diagnostics.warning(codes::kIdleCondition, "this condition always holds")
         .at(place)
