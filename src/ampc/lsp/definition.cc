@@ -98,7 +98,7 @@ class Definition {
           add(n->name.span);
         if (const auto* n = std::get_if<ast::Alias>(&s.node); n != nullptr && n->name.text == name) add(n->name.span);
         if (const auto* n = std::get_if<ast::GraphPattern>(&s.node);
-            n != nullptr && n->name.text == name && !(n->overriding && n->action.text == "off"))
+            n != nullptr && n->name.text == name && !(n->standing.overriding && n->action.text == "off"))
           add(n->name.span);
         if (const auto* n = std::get_if<ast::Extern>(&s.node);
             n != nullptr && lang::spelling(lang::OpName{n->op.domain, n->op.name}) == name)

@@ -140,9 +140,10 @@ class Hover {
         for (const auto* words : {&list->qualifiers.levels, &list->qualifiers.dtypes}) {
           for (const ast::Word& w : *words) when.push_back(w.text);
         }
-        text += fmt::format("- `{}{}{}{}{}`: {}\n", list->overriding ? "override " : "", ast::spelling(list->verdict),
-                            when.empty() ? "" : " ", fmt::join(when, ", "),
-                            list->where ? " where " + ast::print(*list->where) : "", where(op.span));
+        text +=
+            fmt::format("- `{}{}{}{}{}{}`: {}\n", list->standing.overriding ? "override " : "",
+                        list->standing.sealed ? "sealed " : "", ast::spelling(list->verdict), when.empty() ? "" : " ",
+                        fmt::join(when, ", "), list->where ? " where " + ast::print(*list->where) : "", where(op.span));
       }
     }
     return text;

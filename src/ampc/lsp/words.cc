@@ -33,6 +33,7 @@ constexpr Word kStatements[] = {
      "`backward /(.+)_Grad\\/.+/`: such nodes belong to the forward node that the group names, and are "
      "decided like it."},
     {"override", "Changes what an imported file says: `override deny Softmax`. It has to find something to override."},
+    {"sealed", "No file that imports this one may override the statement: `sealed deny Softmax`."},
     {"alias",
      "`alias layer_norm(input, shape, weight) = LayerNormalization(X: input, Scale: weight)`: another name for "
      "operators, with names for their operands."},
