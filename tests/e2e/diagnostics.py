@@ -34,7 +34,9 @@ SARIF = {
     "log": (["version", "runs"], ["$schema"]), "run": (["tool"], ["results", "columnKind"]), "tool": (["driver"], []),
     "driver": (["name"], ["version", "rules"]),
     "rule": (["id"], ["name", "shortDescription", "fullDescription", "help"]),
-    "result": (["message"], ["ruleId", "ruleIndex", "level", "locations", "relatedLocations"]),
+    "result": (["message"], ["ruleId", "ruleIndex", "level", "locations", "relatedLocations", "fixes"]),
+    "fix": (["artifactChanges"], ["description"]), "change": (["artifactLocation", "replacements"], []),
+    "replacement": (["deletedRegion"], ["insertedContent"]),
     "location": ([], ["id", "physicalLocation", "logicalLocations", "message"]),
     "physical": (["artifactLocation"], ["region"]), "artifact": ([], ["uri"]),
     "region": ([], ["startLine", "startColumn", "endLine", "endColumn"]), "logical": ([], ["fullyQualifiedName"]),
@@ -113,6 +115,15 @@ class Forms(unittest.TestCase):
             self.assertEqual(rules[result["ruleIndex"]]["id"], result["ruleId"])
             for location in [*result.get("locations", []), *result.get("relatedLocations", [])]:
                 self.check_location(location)
+            for fix in result.get("fixes", []):
+                self.check("fix", fix)
+                self.assertTrue(fix["artifactChanges"])
+                for change in fix["artifactChanges"]:
+                    self.check("change", change)
+                    self.check("artifact", change["artifactLocation"])
+                    for replacement in change["replacements"]:
+                        self.check("replacement", replacement)
+                        self.check("region", replacement["deletedRegion"])
         if VALIDATE is not None:
             VALIDATE(log)
         return run["results"]
