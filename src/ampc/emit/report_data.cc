@@ -105,7 +105,9 @@ class Collector {
     }
     Json list = Json::array();
     for (const auto& [op, row] : rows) {
-      const auto of = [&](std::string_view group) { return row.nodes.contains(group) ? row.nodes.at(group) : 0; };
+      const auto of = [&nodes = row.nodes](std::string_view group) {
+        return nodes.contains(group) ? nodes.at(group) : 0;
+      };
       Json one = {{"operator", op.first}, {"domain", op.second.empty() ? "ai.onnx" : op.second}};
       one["nodes"] = of("low") + of("fp32") + of("left");
       for (const std::string_view group : {"low", "fp32", "left"}) one[std::string(group)] = of(group);
