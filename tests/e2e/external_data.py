@@ -148,6 +148,15 @@ class ExternalData(unittest.TestCase):
         self.assertIn("the output is the input", done.stderr)
         self.assertEqual((self.folder / "out.onnx.data").read_bytes(), before)
 
+    def test_a_pair_that_is_replaced_keeps_its_mode_and_is_two_files_of_one_name_each(self):
+        onnx.save(chain(2, 96), self.model)
+        self.compile("--external-data")
+        pair = [self.out, self.out.with_name("out.onnx.data")]
+        for path in pair:
+            path.chmod(0o640)
+        self.compile("--external-data", "--dtype", "bf16")
+        self.assertEqual([(path.stat().st_nlink, path.stat().st_mode & 0o777) for path in pair], [(1, 0o640)] * 2)
+
     def test_killed_at_any_moment_a_whole_pair_is_there(self):
         onnx.save(chain(6, 512, seed=1), self.model)
         other = self.folder / "other.onnx"

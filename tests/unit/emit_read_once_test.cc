@@ -19,12 +19,12 @@ constexpr std::size_t kMiB = std::size_t{1} << 20, kSize = 16 * kMiB;
 class Mapping {
  public:
   Mapping() {
-    char name[] = "/tmp/ampc_read_once_XXXXXX";
-    const int fd = mkstemp(name);
+    std::string name = (std::filesystem::temp_directory_path() / "ampc_read_once_XXXXXX").string();
+    const int fd = mkstemp(name.data());
     EXPECT_EQ(ftruncate(fd, kSize), 0);
     data_ = static_cast<std::byte*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
     close(fd);
-    unlink(name);
+    unlink(name.c_str());
     for (std::size_t at = 0; at < kSize; at += 4096) data_[at] = std::byte{1};
   }
   ~Mapping() { munmap(data_, kSize); }

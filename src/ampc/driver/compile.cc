@@ -133,13 +133,12 @@ class Run {
     Plan& plan = c_.plan;
     const std::string output = output_path(plan.low);
     if (o_.depfile.empty() && o_.depfile_beside) o_.depfile = fs::path(output).replace_extension(".d").string();
+    const std::vector<std::string> inputs = inputs_of(model, rules), outputs{output, data_path(output)};
     ReportFiles reports(o_.reports);
     if (reports.wanted()) {
-      std::vector<std::string> inputs = rules.files, outputs = {output, data_path(output)};
-      inputs.push_back(model.path);
-      inputs.insert(inputs.end(), model.external_files.begin(), model.external_files.end());
-      if (!o_.depfile.empty()) outputs.push_back(o_.depfile);
-      if (!reports.apart_from(inputs, outputs, diagnostics_)) return kWrongInput;
+      std::vector<std::string> written = outputs;
+      if (!o_.depfile.empty()) written.push_back(o_.depfile);
+      if (!reports.apart_from(inputs, written, diagnostics_)) return kWrongInput;
       reports.collect(model, *c_.index, plan, sources_);
     }
     emit::WeightJobs jobs(model);
@@ -151,7 +150,6 @@ class Run {
       out_ << onnx::ProtoToString(*model.proto) << '\n';
       return kOk;
     }
-    const std::vector<std::string> inputs = inputs_of(model, rules), outputs{output, data_path(output)};
     for (const std::string& path : outputs) {
       if (overwrites_input(path, inputs, diagnostics_)) return kWrongInput;
     }

@@ -1,29 +1,21 @@
 #include "ampc/driver/report_files.h"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "ampc/diag/model_codes.h"
+#include "ampc/driver/same_file.h"
 #include "ampc/emit/report_form.h"
 
 namespace ampc::driver {
-
-namespace fs = std::filesystem;
 
 ReportFiles::ReportFiles(std::vector<std::string> files) : files_(std::move(files)) {}
 ReportFiles::~ReportFiles() = default;
 
 bool ReportFiles::apart_from(std::span<const std::string> inputs, std::span<const std::string> outputs,
                              Diagnostics& diagnostics) const {
-  const auto same = [](const std::string& a, const std::string& b) {
-    std::error_code error;
-    if (fs::equivalent(a, b, error) && !error) return true;
-    return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
-  };
   bool apart = true;
   const auto refuse = [&](const std::string& file, std::string_view what, const std::string& other) {
     diagnostics.error(codes::kSameFile, fmt::format("the report is {} '{}'", what, other))
@@ -33,13 +25,13 @@ bool ReportFiles::apart_from(std::span<const std::string> inputs, std::span<cons
   };
   for (std::size_t i = 0; i < files_.size(); ++i) {
     for (const std::string& input : inputs) {
-      if (same(files_[i], input)) refuse(files_[i], "the input", input);
+      if (same_file(files_[i], input)) refuse(files_[i], "the input", input);
     }
     for (const std::string& output : outputs) {
-      if (same(files_[i], output)) refuse(files_[i], "the output", output);
+      if (same_file(files_[i], output)) refuse(files_[i], "the output", output);
     }
     for (std::size_t k = 0; k < i; ++k) {
-      if (same(files_[i], files_[k])) refuse(files_[i], "another report,", files_[k]);
+      if (same_file(files_[i], files_[k])) refuse(files_[i], "another report,", files_[k]);
     }
   }
   return apart;

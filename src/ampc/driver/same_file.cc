@@ -11,10 +11,15 @@ namespace ampc::driver {
 
 namespace fs = std::filesystem;
 
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error) && !error) return true;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
 bool overwrites_input(const std::string& output, std::span<const std::string> inputs, Diagnostics& diagnostics) {
   for (const std::string& input : inputs) {
-    std::error_code error;
-    if (!fs::equivalent(output, input, error) || error) continue;
+    if (!same_file(output, input)) continue;
     diagnostics.error(codes::kSameFile, fmt::format("the output is the input '{}'", input))
         .in(output)
         .fix("give another name");
@@ -25,8 +30,7 @@ bool overwrites_input(const std::string& output, std::span<const std::string> in
 
 bool overwrites_output(const std::string& depfile, std::span<const std::string> outputs, Diagnostics& diagnostics) {
   for (const std::string& path : outputs) {
-    std::error_code ignored;
-    if (fs::weakly_canonical(depfile, ignored) != fs::weakly_canonical(path, ignored)) continue;
+    if (!same_file(depfile, path)) continue;
     diagnostics.error(codes::kSameFile, fmt::format("the depfile is the output '{}'", path))
         .in(depfile)
         .fix("give another name with --depfile");

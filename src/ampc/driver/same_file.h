@@ -8,6 +8,8 @@
 
 namespace ampc::driver {
 
+/// Whether two paths name one file, which need not exist.
+bool same_file(const std::string& a, const std::string& b);
 /// Whether `output` is one of `inputs`, by whatever path it is named; reports.
 bool overwrites_input(const std::string& output, std::span<const std::string> inputs, Diagnostics& diagnostics);
 /// Whether `depfile` is one of `outputs`, which need not exist; reports.

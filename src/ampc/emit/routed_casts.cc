@@ -1,10 +1,9 @@
 #include "ampc/emit/routed_casts.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+
+#include "ampc/model/read_at.h"
 
 namespace ampc::emit {
 namespace {
@@ -13,18 +12,6 @@ constexpr std::uint64_t kLeastBytes = std::uint64_t{64} << 10;  // of output: be
 constexpr std::uint64_t kPartBytes = std::uint64_t{1} << 20;    // of output: a batch's worth of fp64, two of fp32
 
 constexpr std::uint64_t kCpuBytes = std::uint64_t{256} << 10;  // stays in the cache between cast and write
-
-/// Reads a file without its mapping, whose pages would be made one by one. False where that does not work.
-bool read_at(int fd, std::uint64_t offset, std::span<std::byte> into) {
-  while (!into.empty()) {
-    const ssize_t got = pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    offset += static_cast<std::uint64_t>(got);
-    into = into.subspan(static_cast<std::size_t>(got));
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -51,7 +38,8 @@ void RoutedCasts::run() { router_.run(tasks_, *this); }
 void RoutedCasts::load(std::size_t id, std::span<std::byte> source) {
   const Part& part = parts_[id];
   const WeightJob& j = jobs_.at(part.job);
-  if (j.fd >= 0 && read_at(j.fd, j.file_offset + part.source, source)) return;
+  // Past the mapping, whose pages would be made one by one.
+  if (j.fd >= 0 && read_at(j.fd, j.file_offset + part.source, source) == source.size()) return;
   std::memcpy(source.data(), j.source.data() + part.source, source.size());
 }
 

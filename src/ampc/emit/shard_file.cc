@@ -16,6 +16,7 @@
 #include "ampc/diag/model_codes.h"
 #include "ampc/emit/content_hash.h"
 #include "ampc/emit/file_tasks.h"
+#include "ampc/model/read_at.h"
 
 namespace ampc::emit {
 namespace {
@@ -95,13 +96,8 @@ std::string tail_of(const ShardFile& shard) {
 }  // namespace
 
 void read_at(const MappedFile& file, std::uint64_t offset, std::span<std::byte> out) {
-  while (!out.empty()) {
-    const ssize_t got = pread(file.fd(), out.data(), out.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw unreadable(file.path(), got < 0 ? errno : EIO, "the file");
-    offset += static_cast<std::uint64_t>(got);
-    out = out.subspan(static_cast<std::size_t>(got));
-  }
+  if (ampc::read_at(file.fd(), offset, out) == out.size()) return;
+  throw unreadable(file.path(), errno != 0 ? errno : EIO, "the file");
 }
 
 std::vector<std::string> files_of(const ShardPlan& plan, std::uint64_t index, const std::string& model) {

@@ -57,20 +57,18 @@ class Splitter {
 
  private:
   void add(const MappedFile& file, std::string location) {
+    number_of_file_.emplace(&file, files_.size());
     files_.push_back(&file);
     plan_.sources.push_back({std::move(location), file.bytes().size()});
   }
 
   /// Where `bytes` lie: false where in no file.
   bool find(wire::Bytes bytes, Job& job) const {
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      const wire::Bytes file = files_[i]->bytes();
-      if (file.empty() || bytes.data() < file.data() || bytes.data() > file.data() + file.size()) continue;
-      job.source = i;
-      job.offset = static_cast<std::uint64_t>(bytes.data() - file.data());
-      return true;
-    }
-    return false;
+    const MappedFile* file = m_.storage->file_of(bytes);
+    if (file == nullptr) return false;
+    job.source = number_of_file_.at(file);
+    job.offset = static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
+    return true;
   }
 
   Job job_of(const WeightJob& w) {
@@ -212,6 +210,7 @@ class Splitter {
   const WeightJobs& jobs_;
   ShardPlan plan_;
   std::vector<const MappedFile*> files_;
+  std::map<const MappedFile*, std::uint64_t> number_of_file_;  // index into `files_`
   std::map<Key, std::uint64_t> by_key_;
   std::map<std::uint64_t, std::uint64_t> number_;  // from the index in `jobs_` to that in the plan
 };

@@ -15,20 +15,16 @@ bool ends_line(char32_t c) { return c == U'\r' || c == U'\n'; }
 constexpr std::size_t kLongestLiteral = 15;
 
 /// Words and signs that the grammar writes out, and their types.
-std::unordered_map<std::string_view, std::size_t> literals(const AmpLexer& lexer) {
-  static const std::vector<std::string> texts = [&] {
+const std::unordered_map<std::string, std::size_t>& literals(const AmpLexer& lexer) {
+  static const auto types = [&] {
     const antlr4::dfa::Vocabulary& names = lexer.getVocabulary();
-    std::vector<std::string> result(names.getMaxTokenType() + 1);
-    for (std::size_t type = 1; type < result.size(); ++type) {
+    std::unordered_map<std::string, std::size_t> result;
+    for (std::size_t type = 1; type <= names.getMaxTokenType(); ++type) {
       const std::string quoted = names.getLiteralName(type);
-      if (quoted.size() > 2) result[type] = quoted.substr(1, quoted.size() - 2);
+      if (quoted.size() > 2) result.emplace(quoted.substr(1, quoted.size() - 2), type);
     }
     return result;
   }();
-  std::unordered_map<std::string_view, std::size_t> types;
-  for (std::size_t type = 1; type < texts.size(); ++type) {
-    if (!texts[type].empty()) types.emplace(texts[type], type);
-  }
   return types;
 }
 

@@ -41,7 +41,7 @@ class QuickLexer : public AmpLexer {
   Letters& letters_;
   std::u32string_view text_;
   antlr4::atn::LexerATNSimulator& automaton_;  // keeps line and column
-  std::unordered_map<std::string_view, std::size_t> literals_;
+  const std::unordered_map<std::string, std::size_t>& literals_;
 };
 
 }  // namespace ampc::lang::syntax

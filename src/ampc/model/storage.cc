@@ -1,11 +1,10 @@
 #include "ampc/model/storage.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <iterator>
+
+#include "ampc/model/read_at.h"
 
 namespace ampc {
 
@@ -26,18 +25,12 @@ const MappedFile* Model::Storage::file_of(wire::Bytes part) const {
 }
 
 void Model::Storage::copy(wire::Bytes part, std::byte* into) const {
+  std::size_t done = 0;
   if (const MappedFile* found = file_of(part)) {
-    auto at = static_cast<off_t>(part.data() - found->bytes().data());
-    while (!part.empty()) {
-      const ssize_t got = ::pread(found->fd(), into, part.size(), at);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;  // the mapping tells why
-      at += got;
-      into += got;
-      part = part.subspan(static_cast<std::size_t>(got));
-    }
+    done = read_at(found->fd(), static_cast<std::uint64_t>(part.data() - found->bytes().data()), {into, part.size()});
   }
-  std::memcpy(into, part.data(), part.size());
+  // What is missing, its mapping tells the reason of.
+  if (done < part.size()) std::memcpy(into + done, part.data() + done, part.size() - done);
 }
 
 }  // namespace ampc
