@@ -26,7 +26,8 @@ function(ampc_add_grammar target grammar)
     BYPRODUCTS "${out}/${name}.interp" "${out}/${name}.tokens" "${out}/${name}Lexer.interp" "${out}/${name}Lexer.tokens"
     COMMAND "${ANTLR4}" -Dlanguage=Cpp -no-visitor -no-listener -Werror -package "${arg_NAMESPACE}" -o "${out}" "${file}"
     WORKING_DIRECTORY "${folder}"
-    DEPENDS "${folder}/${file}"
+    DEPENDS "${folder}/${file}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/AntlrLazily.cmake"
+    COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${out}" "-DNAME=${name}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/AntlrLazily.cmake"
     COMMENT "Generating the parser of ${file}"
     VERBATIM)
   add_library(${target} STATIC ${generated})

@@ -1,5 +1,10 @@
 // Name patterns: what they match, and what is no pattern.
 #include <gtest/gtest.h>
+#include <re2/re2.h>
+
+#include <random>
+#include <string>
+#include <string_view>
 
 #include "ampc/lang/rule_set.h"
 
@@ -84,6 +89,25 @@ TEST(Regex, FaultsSayWhatIsWrong) {
   EXPECT_FALSE(NamePattern::regex("a(b", &error).has_value());
   EXPECT_EQ(error, "missing ): a(b");
   EXPECT_FALSE(NamePattern::regex("(?=a)", &error).has_value());  // no look-ahead: time stays linear
+}
+
+// Plain ones are not compiled before they are used: what is taken for plain is what RE2 takes.
+TEST(Regex, WhatIsTakenUnseenIsNoFault) {
+  constexpr std::string_view letters = "ab./-\\dw*+:_(";
+  std::mt19937 random(3);
+  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  re2::RE2::Options quiet;
+  quiet.set_log_errors(false);
+  int good = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text;
+    for (std::size_t n = 1 + below(6); n != 0; --n) text += letters[below(letters.size())];
+    std::string error;
+    const auto pattern = NamePattern::regex(text, &error);
+    ASSERT_EQ(pattern.has_value(), re2::RE2(text, quiet).ok()) << text << ": " << error;
+    good += pattern ? 1 : 0;
+  }
+  EXPECT_GT(good, 5000);
 }
 
 TEST(Patterns, AreSharedByCopies) {

@@ -18,7 +18,7 @@ struct Comment {
 
 class Docs {
  public:
-  Docs(ast::File& file, const std::string& text, Diagnostics& diagnostics)
+  Docs(ast::File& file, std::string_view text, Diagnostics& diagnostics)
       : file_(file), text_(text), diagnostics_(diagnostics) {}
 
   /// What stands between two tokens; `begin` is the end of the one before. `of_file`: before `amp 1` or behind it.
@@ -74,7 +74,7 @@ class Docs {
 
  private:
   void line(std::size_t begin, std::size_t end, bool alone, Comment& open) {
-    std::string_view said = std::string_view(text_).substr(begin + kMark.size(), end - begin - kMark.size());
+    std::string_view said = text_.substr(begin + kMark.size(), end - begin - kMark.size());
     if (said.starts_with(' ')) said.remove_prefix(1);
     said = said.substr(0, said.find_last_not_of(" \t") + 1);
     const Span span{file_.id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
@@ -98,7 +98,7 @@ class Docs {
   }
 
   ast::File& file_;
-  const std::string& text_;
+  std::string_view text_;
   Diagnostics& diagnostics_;
   Comment head_;
   std::map<std::uint32_t, Comment> before_;  // by where the next token begins
@@ -106,16 +106,14 @@ class Docs {
 
 }  // namespace
 
-void attach_docs(ast::File& file, const std::string& text, antlr4::CommonTokenStream& tokens, const Places& places,
-                 Diagnostics& diagnostics) {
-  if (text.find(kMark) == std::string::npos) return;
-  Docs docs(file, text, diagnostics);
+void attach_docs(ast::File& file, const ParseTree& tree, Diagnostics& diagnostics) {
+  if (tree.text.find(kMark) == std::string_view::npos) return;
+  Docs docs(file, tree.text, diagnostics);
   std::size_t end = 0;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const antlr4::Token* token = tokens.get(i);
-    const Span place = places.of(token);
-    if (place.begin > end + kMark.size()) docs.gap(end, place.begin, i == 0 || i == 2);  // behind `amp 1`
-    end = place.end;
+  for (std::size_t i = 0; i < tree.tokens.size(); ++i) {
+    const TreeToken& token = tree.tokens[i];
+    if (token.begin > end + kMark.size()) docs.gap(end, token.begin, i == 0 || i == 2);  // behind `amp 1`
+    end = token.end;
   }
   docs.attach(file.statements);
   docs.finish();

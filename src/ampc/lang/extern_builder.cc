@@ -5,55 +5,53 @@ namespace ampc::lang::syntax {
 
 namespace {
 
-using P = AmpParser;
-
-std::vector<ast::FormalDeclaration> formals(P::FormalsContext* t, const Words& words) {
+std::vector<ast::FormalDeclaration> formals(Tree t) {
   std::vector<ast::FormalDeclaration> result;
-  for (P::FormalContext* f : t->formal()) {
+  for (const Tree f : t.all(R::formal)) {
     ast::FormalDeclaration one;
-    one.variadic = f->VARIADIC() != nullptr;
-    one.name = one.variadic ? words.token(f->VARIADIC()) : words.word(f->name());
+    one.variadic = f.has(T::VARIADIC);
+    one.name = one.variadic ? Words::word(f(T::VARIADIC)) : Words::word(f(R::name));
     if (one.variadic) {  // the points are no part of the name
       one.name.text.resize(one.name.text.size() - 3);
       one.name.span.end -= 3;
     }
-    one.optional = f->QUESTION() != nullptr;
-    one.each = f->EACH() != nullptr;
-    one.type = words.word(f->typeName());
+    one.optional = f.has(T::QUESTION);
+    one.each = f.has(T::EACH);
+    one.type = Words::word(f(R::typeName));
     result.push_back(std::move(one));
   }
   return result;
 }
 
-ast::AttributeDeclaration attribute(P::AttributeContext* t, const Words& words) {
+ast::AttributeDeclaration attribute(Tree t, const Words& words) {
   ast::AttributeDeclaration result;
-  result.name = words.word(t->name());
-  result.optional = t->QUESTION() != nullptr;
-  result.type = words.word(t->typeName());
-  if (t->NUMBER() != nullptr) {
-    result.number = words.number(t->NUMBER());
+  result.name = Words::word(t(R::name));
+  result.optional = t.has(T::QUESTION);
+  result.type = Words::word(t(R::typeName));
+  if (t(T::NUMBER)) {
+    result.number = words.number(t(T::NUMBER));
     result.value = result.number->span;
-  } else if (t->STRING() != nullptr) {
-    result.text = words.text_of(t->STRING());
-    result.value = words.span(t->STRING());
+  } else if (t(T::STRING)) {
+    result.text = words.text_of(t(T::STRING));
+    result.value = t(T::STRING).span();
   }
   return result;
 }
 
 }  // namespace
 
-ast::Extern build_extern(P::ExternOperatorContext* t, const Words& words) {
+ast::Extern build_extern(Tree t, const Words& words) {
   ast::Extern result;
-  result.op = words.op(t->op()->start);
-  if (t->NUMBER() != nullptr) result.since = words.number(t->NUMBER());
-  if (t->attributes() != nullptr) {
-    for (P::AttributeContext* a : t->attributes()->attribute()) result.attributes.push_back(attribute(a, words));
+  result.op = Words::op(t(R::op));
+  if (t(T::NUMBER)) result.since = words.number(t(T::NUMBER));
+  if (t(R::attributes)) {
+    for (const Tree a : t(R::attributes).all(R::attribute)) result.attributes.push_back(attribute(a, words));
   }
-  result.inputs = formals(t->formals(0), words);
-  result.outputs = formals(t->formals(1), words);
-  for (P::TypeVariableContext* v : t->typeVariable()) {
-    ast::TypeVariable one{words.token(v->ID()), {}};
-    for (P::TypeNameContext* type : v->typeName()) one.types.push_back(words.word(type));
+  result.inputs = formals(t(R::formals, 0));
+  result.outputs = formals(t(R::formals, 1));
+  for (const Tree v : t.all(R::typeVariable)) {
+    ast::TypeVariable one{Words::word(v(T::ID)), {}};
+    for (const Tree type : v.all(R::typeName)) one.types.push_back(Words::word(type));
     result.types.push_back(std::move(one));
   }
   return result;

@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -37,7 +38,27 @@ std::string_view foreign_bytes(std::string_view bytes) {
   return {};
 }
 
+namespace {
+
+// A comment or a blank line, as often as may be, then `amp 1`: what nearly all that is read begins with.
+bool begins_as_rules_do(std::string_view text) {
+  while (!text.empty()) {
+    if (text[0] == '#') {
+      text.remove_prefix(std::min(text.find('\n'), text.size()));
+    } else if (text[0] == ' ' || text[0] == '\t' || text[0] == '\r' || text[0] == '\n') {
+      text.remove_prefix(1);
+    } else {
+      break;
+    }
+  }
+  constexpr std::string_view first = "amp 1";
+  return text.starts_with(first) && (text.size() == first.size() || text[first.size()] == '\n');
+}
+
+}  // namespace
+
 std::string_view foreign_text(std::string_view text) {
+  if (begins_as_rules_do(text)) return {};
   const auto has = [&](const char* pattern) {
     return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), "(?m)" + std::string(pattern));
   };

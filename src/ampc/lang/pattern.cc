@@ -17,7 +17,7 @@ std::unique_ptr<re2::RE2> compile_automaton(const std::string& text, std::string
 
 struct NamePattern::Impl {
   std::string literal;  // what a pattern that is not wild stands for
-  std::string regex;    // of one that is
+  std::string regex;    // of one that is, in RE2's words
   bool wild = false;
   // Made when it is first asked for: most patterns of a large rule set are for other models, and checking rules matches
   // none.
@@ -45,6 +45,31 @@ std::unique_ptr<re2::RE2> compile_automaton(const std::string& text, std::string
   if (automaton->ok()) return automaton;
   if (error != nullptr) *error = automaton->error();
   return nullptr;
+}
+
+// Letters, escaped signs, `.` and what repeats one of them: RE2 takes any such expression, which is known without
+// asking it. Anything else is left to RE2.
+bool is_plain(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '/' ||
+           c == '-' || c == ':';
+  };
+  bool repeatable = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '*' || text[i] == '+') {
+      if (!repeatable) return false;
+      repeatable = false;
+      continue;
+    }
+    if (text[i] == '\\') {
+      constexpr std::string_view escaped = "./-dw";
+      if (++i == text.size() || escaped.find(text[i]) == std::string_view::npos) return false;
+    } else if (text[i] != '.' && !is_letter(text[i])) {
+      return false;
+    }
+    repeatable = true;
+  }
+  return text.size() <= kShort;
 }
 
 class Translator {
@@ -206,8 +231,11 @@ std::optional<NamePattern> NamePattern::regex(std::string_view text, std::string
   result.regex_ = true;
   auto impl = std::make_shared<Impl>();
   impl->wild = true;
-  impl->automaton = compile_automaton(std::string(text), error);
-  if (!impl->automaton) return std::nullopt;
+  impl->regex = text;
+  if (!is_plain(text)) {
+    impl->automaton = compile_automaton(impl->regex, error);
+    if (!impl->automaton) return std::nullopt;
+  }
   result.impl_ = std::move(impl);
   return result;
 }

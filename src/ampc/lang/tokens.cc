@@ -3,15 +3,13 @@
 
 #include "ampc/diag/codes.h"
 #include "ampc/diag/utf8.h"
+#include "ampc/lang/parse_tree.h"
 #include "ampc/lang/syntax.h"
 #include "ampc/lang/token_kinds.h"
 
 namespace ampc::lang::syntax {
 
 namespace {
-
-// Enough for any rule file, and far from where recursion would meet the end of the stack.
-constexpr int kDeepest = 64;
 
 // `&&`, `||` and `!` are words here.
 struct Operator {

@@ -9,25 +9,24 @@ namespace ampc::lang::syntax {
 
 namespace {
 
-using P = AmpParser;
-
 class Builder : private Words {
  public:
-  Builder(const Places& places, Diagnostics& diagnostics, const std::set<std::size_t>& given_back)
-      : Words(places, diagnostics), given_back_(given_back) {}
+  Builder(Diagnostics& diagnostics, const std::set<std::size_t>& given_back)
+      : Words(diagnostics), given_back_(given_back) {}
 
-  std::vector<ast::Statement> statements(const std::vector<P::StatementContext*>& trees) {
+  std::vector<ast::Statement> statements(const std::vector<Tree>& trees) {
     std::vector<ast::Statement> result;
-    for (P::StatementContext* tree : trees) {
+    result.reserve(trees.size());
+    for (const Tree& tree : trees) {
       // A body that is not closed was read all the same.
-      if (tree->exception != nullptr && body_of(tree) == nullptr) {
+      if (tree.node().faulty && !body_of(tree)) {
         lose(tree);
         continue;
       }
-      if (tree->stop != nullptr && given_back_.contains(tree->stop->getTokenIndex())) continue;
+      if (given_back_.contains(tree.node().last)) continue;
       auto node = statement(tree);
       if (!node) continue;
-      result.push_back({std::move(*node), places_.of(tree), places_.of(tree->start), {}});
+      result.push_back({std::move(*node), tree.span(), tree.head_span(), {}});
     }
     return result;
   }
@@ -37,171 +36,164 @@ class Builder : private Words {
  private:
   using Node = ast::Statement::Node;
 
-  static bool is_open(P::BodyContext* body) { return body->RBRACE() == nullptr; }
+  static bool is_open(Tree body) { return !body(T::RBRACE); }
 
   // What this statement would have defined.
-  void lose(P::StatementContext* s) {
-    P::ExternOperatorContext* declaration =
-        s->overriding() != nullptr ? s->overriding()->externOperator() : s->externOperator();
-    if (declaration != nullptr && declaration->op() != nullptr) lost_.insert(declaration->op()->getText());
-    if (s->alias() != nullptr && s->alias()->aliasName() != nullptr) lost_.insert(s->alias()->aliasName()->getText());
-    if (s->level() != nullptr && s->level()->word() != nullptr) lost_.insert(s->level()->word()->getText());
+  void lose(Tree s) {
+    const Tree declaration = (s(R::overriding) ? s(R::overriding) : s)(R::externOperator);
+    if (declaration && declaration(R::op)) lost_.insert(declaration(R::op).str());
+    if (s(R::alias) && s(R::alias)(R::aliasName)) lost_.insert(s(R::alias)(R::aliasName).str());
+    if (s(R::level) && s(R::level)(R::word)) lost_.insert(s(R::level)(R::word).str());
   }
 
-  static P::BodyContext* body_of(P::StatementContext* s) {
-    if (auto* t = s->scope()) return t->body();
-    if (auto* t = s->block()) return t->body();
-    if (auto* t = s->level()) return t->body();
-    return nullptr;
+  static Tree body_of(Tree s) {
+    for (const R rule : {R::scope, R::block, R::level}) {
+      if (const Tree t = s(rule)) return t(R::body);
+    }
+    return {};
   }
 
   // By the kind of the one tree in it: to ask for each kind in turn costs more than parsing does.
-  std::optional<Node> statement(P::StatementContext* s) {
-    auto* inner = s->children.empty() ? nullptr : dynamic_cast<antlr4::ParserRuleContext*>(s->children.front());
-    if (inner == nullptr) return std::nullopt;
-    switch (inner->getRuleIndex()) {
-      case P::RuleVersion:
-        return ast::Version{number(s->version()->NUMBER())};
-      case P::RuleImportFile:
-        return import(s->importFile());
-      case P::RuleSetting:
-        return setting(s->setting());
-      case P::RuleIo:
-        return io(s->io());
-      case P::RuleLevel:
-        return level(s->level());
-      case P::RuleLevelPart:
-        return level_part(s->levelPart());
-      case P::RuleList:
-        return list(s->list(), {});
-      case P::RuleFact:
-        return fact(s->fact());
-      case P::RuleOptimizer:
-        return optimizer(s->optimizer());
-      case P::RuleBackward:
-        return backward(s->backward());
-      case P::RuleOverriding:
-        return overriding(s->overriding());
-      case P::RuleGraphPattern:
-        return graph_pattern(s->graphPattern(), {});
-      case P::RuleRole:
-        return role(s->role(), {});
-      case P::RuleAlias:
-        return alias(s->alias());
-      case P::RuleExternOperator:
-        return build_extern(s->externOperator(), *this);
-      case P::RuleTensorRule:
-        return tensor(s->tensorRule());
-      case P::RuleNodeRule:
-        return node(s->nodeRule());
-      case P::RuleGuardRule:
-        return name_rule(ast::NameRule::Kind::guard, s->guardRule()->pattern(), nullptr, nullptr);
-      case P::RuleWeightRule:
-        return weight(s->weightRule());
-      case P::RuleScope:
-        return ast::Scope{patterns(s->scope()->pattern()), statements(s->scope()->body()->statement()),
-                          is_open(s->scope()->body())};
-      case P::RuleBlock:
-        return block(s->block());
+  std::optional<Node> statement(Tree s) {
+    const Tree t = s.inner();
+    if (!t || t.node().leaf) return std::nullopt;
+    switch (t.node().rule) {
+      case R::version:
+        return ast::Version{number(t(T::NUMBER))};
+      case R::importFile:
+        return import(t);
+      case R::setting:
+        return setting(t);
+      case R::io:
+        return io(t);
+      case R::level:
+        return level(t);
+      case R::levelPart:
+        return level_part(t);
+      case R::list:
+        return list(t, {});
+      case R::fact:
+        return fact(t);
+      case R::optimizer:
+        return optimizer(t);
+      case R::backward:
+        return backward(t);
+      case R::overriding:
+        return overriding(t);
+      case R::graphPattern:
+        return graph_pattern(t, {});
+      case R::role:
+        return role(t, {});
+      case R::alias:
+        return alias(t);
+      case R::externOperator:
+        return build_extern(t, *this);
+      case R::tensorRule:
+        return tensor(t);
+      case R::nodeRule:
+        return node(t);
+      case R::guardRule:
+        return name_rule(ast::NameRule::Kind::guard, t, {});
+      case R::weightRule:
+        return weight(t);
+      case R::scope:
+        return ast::Scope{patterns(t), statements(t(R::body).all(R::statement)), is_open(t(R::body))};
+      case R::block:
+        return block(t);
       default:
         return std::nullopt;
     }
   }
 
-  ast::Import import(P::ImportFileContext* t) {
-    ast::Import result{{path_of(t->STRING()), span(t->STRING())}, {}};
-    for (P::DomainContext* d : t->domain()) result.domains.push_back(word(d));
+  ast::Import import(Tree t) {
+    ast::Import result{{path_of(t(T::STRING)), t(T::STRING).span()}, {}};
+    for (const Tree d : t.all(R::domain)) result.domains.push_back(word(d));
     return result;
   }
 
-  ast::Fact fact(P::FactContext* t) {
-    const auto fact = t->BOUNDED() != nullptr    ? FactRule::Fact::bounded
-                      : t->COMMUTES() != nullptr ? FactRule::Fact::commutes
-                      : t->MOVES() != nullptr    ? FactRule::Fact::moves
-                                                 : FactRule::Fact::collective;
-    return {fact, ops(t->operators())};
+  ast::Fact fact(Tree t) {
+    const auto fact = t(T::BOUNDED)    ? FactRule::Fact::bounded
+                      : t(T::COMMUTES) ? FactRule::Fact::commutes
+                      : t(T::MOVES)    ? FactRule::Fact::moves
+                                       : FactRule::Fact::collective;
+    return {fact, ops(t(R::operators))};
   }
 
-  ast::NameRule tensor(P::TensorRuleContext* t) {
-    auto* action = t->KEEP() != nullptr ? t->KEEP() : t->STORE() != nullptr ? t->STORE() : t->ID();
-    return name_rule(ast::NameRule::Kind::tensor, t->pattern(), action, t->word());
+  ast::NameRule tensor(Tree t) {
+    return name_rule(ast::NameRule::Kind::tensor, t, t(T::KEEP) ? t(T::KEEP) : t(T::STORE) ? t(T::STORE) : t(T::ID));
   }
 
-  ast::NameRule node(P::NodeRuleContext* t) {
-    return name_rule(ast::NameRule::Kind::node, t->pattern(), t->KEEP() != nullptr ? t->KEEP() : t->ID(), t->word());
-  }
+  ast::NameRule node(Tree t) { return name_rule(ast::NameRule::Kind::node, t, t(T::KEEP) ? t(T::KEEP) : t(T::ID)); }
 
-  Node overriding(P::OverridingContext* t) {
-    const ast::Standing standing{t->OVERRIDE() != nullptr, t->SEALED() != nullptr};
-    if (t->list() != nullptr) return list(t->list(), standing);
-    if (t->role() != nullptr) return role(t->role(), standing);
-    if (t->graphPattern() != nullptr) return graph_pattern(t->graphPattern(), standing);
-    ast::Extern declaration = build_extern(t->externOperator(), *this);
+  Node overriding(Tree t) {
+    const ast::Standing standing{t.has(T::OVERRIDE), t.has(T::SEALED)};
+    if (t(R::list)) return list(t(R::list), standing);
+    if (t(R::role)) return role(t(R::role), standing);
+    if (t(R::graphPattern)) return graph_pattern(t(R::graphPattern), standing);
+    ast::Extern declaration = build_extern(t(R::externOperator), *this);
     declaration.standing = standing;
     return declaration;
   }
 
-  ast::Setting setting(P::SettingContext* t) {
-    if (t->ON() != nullptr) {
-      return {{"on conflict", places_.of(t->ON()->getSymbol(), t->CONFLICT()->getSymbol())}, word(t->choice())};
+  ast::Setting setting(Tree t) {
+    if (t(T::ON)) {
+      return {{"on conflict", t(T::ON).to(t(T::CONFLICT))}, word(t(R::choice))};
     }
-    if (t->REWRITE() != nullptr) {
-      return {{"rewrite " + t->word()->getText(), places_.of(t->start, t->word()->stop)}, word(t->toggle())};
+    if (t(T::REWRITE)) {
+      return {{"rewrite " + t(R::word).str(), t.to(t(R::word))}, word(t(R::toggle))};
     }
-    const ast::Word key{t->start->getText(), places_.of(t->start)};
-    return {key, t->toggle() != nullptr ? word(t->toggle()) : word(t->word())};
+    const ast::Word key = head(t);
+    return {key, t(R::toggle) ? word(t(R::toggle)) : word(t(R::word))};
   }
 
-  Node io(P::IoContext* t) {
-    if (t->pattern().empty()) return ast::Setting{token(t->IO()), word(t->word())};
-    return ast::IoRule{word(t->word()), patterns(t->pattern())};
+  Node io(Tree t) {
+    if (!t(R::pattern)) return ast::Setting{word(t(T::IO)), word(t(R::word))};
+    return ast::IoRule{word(t(R::word)), patterns(t)};
   }
 
-  Node level(P::LevelContext* t) {
-    if (t->body() == nullptr) return ast::Setting{token(t->LEVEL()), word(t->word())};
-    return ast::LevelDefinition{word(t->word()), statements(t->body()->statement()), is_open(t->body())};
+  Node level(Tree t) {
+    if (!t(R::body)) return ast::Setting{word(t(T::LEVEL)), word(t(R::word))};
+    return ast::LevelDefinition{word(t(R::word)), statements(t(R::body).all(R::statement)), is_open(t(R::body))};
   }
 
-  ast::LevelPart level_part(P::LevelPartContext* t) {
-    return {{t->start->getText(), places_.of(t->start)}, t->word() == nullptr ? ast::Word{} : word(t->word())};
-  }
+  ast::LevelPart level_part(Tree t) { return {head(t), t(R::word) ? word(t(R::word)) : ast::Word{}}; }
 
-  ast::List list(P::ListContext* t, ast::Standing standing) {
+  ast::List list(Tree t, ast::Standing standing) {
     ast::List result;
     result.standing = standing;
-    P::VerdictContext* v = t->verdict();
-    result.verdict = v->ALLOW() != nullptr         ? Verdict::allow
-                     : v->DENY() != nullptr        ? Verdict::deny
-                     : v->FOLLOW() != nullptr      ? Verdict::follow
-                     : v->UNSUPPORTED() != nullptr ? Verdict::unsupported
-                                                   : Verdict::leave;
-    if (t->COLON() != nullptr) {
-      for (P::ListItemContext* item : t->listItem()) {
-        if (item->op() != nullptr) {
-          const ast::Op o = op(item->op());
+    Tree v = t(R::verdict);
+    result.verdict = v(T::ALLOW)         ? Verdict::allow
+                     : v(T::DENY)        ? Verdict::deny
+                     : v(T::FOLLOW)      ? Verdict::follow
+                     : v(T::UNSUPPORTED) ? Verdict::unsupported
+                                         : Verdict::leave;
+    if (t(T::COLON)) {
+      for (const Tree item : t.all(R::listItem)) {
+        if (item(R::op)) {
+          const ast::Op o = op(item(R::op));
           if (o.qualified) {
             diagnostics_.error(codes::kExpected, "levels and data types stand before ':', not operators")
                 .at(o.span)
                 .fix("operators stand behind it: " + std::string(ast::spelling(result.verdict)) +
-                     " O1: " + item->op()->getText());
+                     " O1: " + item(R::op).str());
           } else if (o.name.find('.') != std::string::npos) {
             diagnostics_.error(codes::kExpected, "levels and data types stand before ':', not domains")
                 .at(o.span)
                 .fix("a domain and its operator are joined by '::': " + o.name +
-                     "::" + t->operators()->op(0)->getText());
+                     "::" + t(R::operators)(R::op, 0).str());
             return result;
           } else {
             result.qualifiers.levels.push_back({o.name, o.span});
           }
         }
-        if (item->lowType() != nullptr) result.qualifiers.dtypes.push_back(word(item->lowType()));
+        if (item(R::lowType)) result.qualifiers.dtypes.push_back(word(item(R::lowType)));
       }
-      result.ops = ops(t->operators());
+      result.ops = ops(t(R::operators));
     } else {
-      for (P::ListItemContext* item : t->listItem()) {
-        if (item->op() != nullptr) result.ops.push_back(op(item->op()));
-        if (item->lowType() != nullptr) {
-          const ast::Word type = word(item->lowType());
+      for (const Tree item : t.all(R::listItem)) {
+        if (item(R::op)) result.ops.push_back(op(item(R::op)));
+        if (item(R::lowType)) {
+          const ast::Word type = word(item(R::lowType));
           diagnostics_.error(codes::kExpected, "'" + type.text + "' is a data type, not an operator")
               .at(type.span)
               .fix("data types stand before the operators, with a colon: " +
@@ -209,109 +201,106 @@ class Builder : private Words {
         }
       }
     }
-    if (t->predicate() != nullptr) result.where = predicate(t->predicate());
+    if (t(R::predicate)) result.where = predicate(t(R::predicate));
     return result;
   }
 
-  ast::GraphPattern graph_pattern(P::GraphPatternContext* t, ast::Standing standing) {
-    const PatternLeaves leaves{[this](const antlr4::Token* x) { return op(x); },
-                               [this](antlr4::tree::TerminalNode* x) { return number(x); },
-                               [this](P::PredicateContext* x) { return predicate(x); }};
-    ast::GraphPattern result = build_graph_pattern(t, places_, leaves, diagnostics_);
+  ast::GraphPattern graph_pattern(Tree t, ast::Standing standing) {
+    const PatternLeaves leaves{[](Tree x) { return op(x); }, [this](Tree x) { return number(x); },
+                               [this](Tree x) { return predicate(x); }};
+    ast::GraphPattern result = build_graph_pattern(t, leaves, diagnostics_);
     result.standing = standing;
     return result;
   }
 
-  ast::Role role(P::RoleContext* t, ast::Standing standing) {
+  ast::Role role(Tree t, ast::Standing standing) {
     ast::Role result;
     result.standing = standing;
-    P::RoleOperatorsContext* names = t->roleOperators();
-    auto* head = names->ID() != nullptr ? names->ID() : names->QNAME();
-    result.ops.push_back(op(head->getSymbol()));
-    for (P::OpContext* o : names->op()) result.ops.push_back(op(o));
-    if (t->qualifiers() != nullptr) {
-      for (P::QualifierContext* q : t->qualifiers()->qualifier()) {
-        if (q->ID() != nullptr) result.qualifiers.levels.push_back(token(q->ID()));
-        if (q->opWord() != nullptr) result.qualifiers.levels.push_back(word(q->opWord()));
-        if (q->lowType() != nullptr) result.qualifiers.dtypes.push_back(word(q->lowType()));
+    Tree names = t(R::roleOperators);
+    const Tree head = names(T::ID) ? names(T::ID) : names(T::QNAME);
+    result.ops.push_back(op(head));
+    for (const Tree o : names.all(R::op)) result.ops.push_back(op(o));
+    if (t(R::qualifiers)) {
+      for (const Tree q : t(R::qualifiers).all(R::qualifier)) {
+        if (q(T::ID)) result.qualifiers.levels.push_back(word(q(T::ID)));
+        if (q(R::opWord)) result.qualifiers.levels.push_back(word(q(R::opWord)));
+        if (q(R::lowType)) result.qualifiers.dtypes.push_back(word(q(R::lowType)));
       }
     }
-    result.results = t->RESULT() != nullptr;
-    result.operands.every = t->operands()->STAR() != nullptr;
-    result.operands.span = places_.of(t->operands());
-    for (P::OperandContext* o : t->operands()->operand()) result.operands.list.push_back(operand(o));
-    P::ActionContext* a = t->action();
-    if (a->KEEP() != nullptr) {
+    result.results = t.has(T::RESULT);
+    result.operands.every = t(R::operands).has(T::STAR);
+    result.operands.span = t(R::operands).span();
+    for (const Tree o : t(R::operands).all(R::operand)) result.operands.list.push_back(operand(o));
+    Tree a = t(R::action);
+    if (a(T::KEEP)) {
       result.action = RoleAction::keep_fp32;
-      result.type = word(a->word());
-    } else if (a->STORE() != nullptr) {
+      result.type = word(a(R::word));
+    } else if (a(T::STORE)) {
       result.action = RoleAction::store_fp32;
-      result.type = word(a->word());
-    } else if (a->SATURATE() != nullptr) {
+      result.type = word(a(R::word));
+    } else if (a(T::SATURATE)) {
       result.action = RoleAction::saturate;
-    } else if (a->FACTOR() != nullptr) {
+    } else if (a(T::FACTOR)) {
       result.action = RoleAction::factor;
-    } else if (a->FROM() != nullptr) {
+    } else if (a(T::FROM)) {
       result.action = RoleAction::exact_from_integers;
-      result.from = word(a->word());
+      result.from = word(a(R::word));
     } else {
       result.action = RoleAction::exact;
     }
     return result;
   }
 
-  ast::Alias alias(P::AliasContext* t) {
+  ast::Alias alias(Tree t) {
     ast::Alias result;
-    result.name = word(t->aliasName());
-    result.has_parameters = t->LPAREN() != nullptr;
-    if (t->parameters() != nullptr) {
-      for (P::NameContext* n : t->parameters()->name()) result.parameters.push_back(word(n));
+    result.name = word(t(R::aliasName));
+    result.has_parameters = t.has(T::LPAREN);
+    if (t(R::parameters)) {
+      for (const Tree n : t(R::parameters).all(R::name)) result.parameters.push_back(word(n));
     }
-    for (P::AliasTargetContext* target : t->aliasTarget()) {
-      ast::AliasTarget one{op(target->op()), {}};
-      for (P::BindingContext* b : target->binding()) one.bindings.push_back({word(b->name(0)), word(b->name(1))});
+    for (const Tree target : t.all(R::aliasTarget)) {
+      ast::AliasTarget one{op(target(R::op)), {}};
+      for (const Tree b : target.all(R::binding)) one.bindings.push_back({word(b(R::name, 0)), word(b(R::name, 1))});
       result.targets.push_back(std::move(one));
     }
     return result;
   }
 
-  ast::Optimizer optimizer(P::OptimizerContext* t) {
-    ast::Optimizer result{op(t->op()), {}};
-    for (P::OptimizerOperandContext* o : t->optimizerOperand()) {
-      ast::OptimizerOperand one{operand(o->operand()), {}};
-      for (auto* part : o->ID()) one.parts.push_back(token(part));
+  ast::Optimizer optimizer(Tree t) {
+    ast::Optimizer result{op(t(R::op)), {}};
+    for (const Tree o : t.all(R::optimizerOperand)) {
+      ast::OptimizerOperand one{operand(o(R::operand)), {}};
+      for (const Tree part : o.all(T::ID)) one.parts.push_back(word(part));
       result.operands.push_back(std::move(one));
     }
     return result;
   }
 
-  ast::Backward backward(P::BackwardContext* t) {
-    ast::Backward result{regex(t->REGEX()), std::nullopt};
-    if (t->STRING() != nullptr) result.doc = ast::Word{text_of(t->STRING()), span(t->STRING())};
+  ast::Backward backward(Tree t) {
+    ast::Backward result{regex(t(T::REGEX)), std::nullopt};
+    if (t(T::STRING)) result.doc = ast::Word{text_of(t(T::STRING)), t(T::STRING).span()};
     return result;
   }
 
-  ast::NameRule name_rule(ast::NameRule::Kind kind, const std::vector<P::PatternContext*>& list,
-                          antlr4::tree::TerminalNode* action, P::WordContext* type) {
-    return {kind, patterns(list), action == nullptr ? ast::Word{} : token(action),
-            type == nullptr ? ast::Word{} : word(type)};
+  ast::NameRule name_rule(ast::NameRule::Kind kind, Tree t, Tree action) {
+    return {kind, patterns(t), action ? word(action) : ast::Word{}, t(R::word) ? word(t(R::word)) : ast::Word{}};
   }
 
-  Node weight(P::WeightRuleContext* t) {
-    if (t->WHERE() == nullptr) return name_rule(ast::NameRule::Kind::weight, t->pattern(), t->KEEP(), t->word());
-    return ast::WeightCondition{predicate(t->predicate()), word(t->word())};
+  Node weight(Tree t) {
+    if (!t(T::WHERE)) return name_rule(ast::NameRule::Kind::weight, t, t(T::KEEP));
+    return ast::WeightCondition{predicate(t(R::predicate)), word(t(R::word))};
   }
 
-  ast::Block block(P::BlockContext* t) {
+  ast::Block block(Tree t) {
     ast::Block result;
-    result.path = {text_of(t->STRING()), span(t->STRING())};
-    result.has_range = t->NODES() != nullptr;
+    result.path = {text_of(t(T::STRING)), t(T::STRING).span()};
+    result.has_range = t.has(T::NODES);
     if (result.has_range) {
-      result.first = number(t->NUMBER(0));
-      result.last = number(t->NUMBER(1));
+      result.first = number(t(T::NUMBER, 0));
+      result.last = number(t(T::NUMBER, 1));
     }
-    result.body = statements(t->body()->statement());
-    result.open = is_open(t->body());
+    result.body = statements(t(R::body).all(R::statement));
+    result.open = is_open(t(R::body));
     return result;
   }
 
@@ -324,18 +313,18 @@ class Builder : private Words {
     return result;
   }
 
-  ast::Predicate predicate(P::PredicateContext* t) {
+  ast::Predicate predicate(Tree t) {
     std::vector<ast::Predicate> any;
-    for (P::ConjunctionContext* c : t->conjunction()) {
+    for (const Tree c : t.all(R::conjunction)) {
       std::vector<ast::Predicate> all;
-      for (P::NegationContext* n : c->negation()) {
-        ast::Predicate one = condition(n->condition());
-        if (n->NOT().size() % 2 == 1) one = negated(std::move(one), places_.of(n));
+      for (const Tree n : c.all(R::negation)) {
+        ast::Predicate one = condition(n(R::condition));
+        if (n.all(T::NOT).size() % 2 == 1) one = negated(std::move(one), n.span());
         all.push_back(std::move(one));
       }
-      any.push_back(joined(ast::Predicate::Kind::all, std::move(all), places_.of(c)));
+      any.push_back(joined(ast::Predicate::Kind::all, std::move(all), c.span()));
     }
-    return joined(ast::Predicate::Kind::any, std::move(any), places_.of(t));
+    return joined(ast::Predicate::Kind::any, std::move(any), t.span());
   }
 
   ast::Predicate negated(ast::Predicate one, Span place) {
@@ -344,64 +333,64 @@ class Builder : private Words {
     return joined(ast::Predicate::Kind::none_of, std::move(parts), place);
   }
 
-  ast::Predicate condition(P::ConditionContext* t) {
-    if (t->predicate() != nullptr) return predicate(t->predicate());
+  ast::Predicate condition(Tree t) {
+    if (t(R::predicate)) return predicate(t(R::predicate));
     ast::Predicate result;
-    result.span = places_.of(t);
-    result.left = term(t->term(0));
-    if (t->IS() != nullptr) {
+    result.span = t.span();
+    result.left = term(t(R::term, 0));
+    if (t(T::IS)) {
       result.kind = ast::Predicate::Kind::is;
-      result.property = word(t->property());
-      return t->NOT() != nullptr ? negated(std::move(result), places_.of(t)) : result;
+      result.property = word(t(R::property));
+      return t(T::NOT) ? negated(std::move(result), t.span()) : result;
     }
     result.kind = ast::Predicate::Kind::compare;
-    result.op = comparison(t->comparator());
-    result.right = term(t->term(1));
+    result.op = comparison(t(R::comparator));
+    result.right = term(t(R::term, 1));
     return result;
   }
 
-  static lang::Predicate::Op comparison(P::ComparatorContext* t) {
+  static lang::Predicate::Op comparison(Tree t) {
     using Op = lang::Predicate::Op;
-    if (t->EQ() != nullptr) return Op::eq;
-    if (t->NE() != nullptr) return Op::ne;
-    if (t->LT() != nullptr) return Op::lt;
-    if (t->LE() != nullptr) return Op::le;
-    return t->GT() != nullptr ? Op::gt : Op::ge;
+    if (t(T::EQ)) return Op::eq;
+    if (t(T::NE)) return Op::ne;
+    if (t(T::LT)) return Op::lt;
+    if (t(T::LE)) return Op::le;
+    return t(T::GT) ? Op::gt : Op::ge;
   }
 
-  ast::Term term(P::TermContext* t) {
+  ast::Term term(Tree t) {
     ast::Term result;
-    result.span = places_.of(t);
-    if (t->STRING() != nullptr) {
+    result.span = t.span();
+    if (t(T::STRING)) {
       result.kind = ast::Term::Kind::text;
-      result.text = text_of(t->STRING());
-    } else if (t->PERCENT() != nullptr) {
-      result.number = number(t->PERCENT());
-    } else if (t->lowType() != nullptr) {
+      result.text = text_of(t(T::STRING));
+    } else if (t(T::PERCENT)) {
+      result.number = number(t(T::PERCENT));
+    } else if (t(R::lowType)) {
       result.kind = ast::Term::Kind::name;
-      result.name = word(t->lowType());
-    } else if (t->termName() == nullptr) {
-      result.number = number(t->NUMBER());
-    } else if (t->operand() == nullptr) {
+      result.name = word(t(R::lowType));
+    } else if (!t(R::termName)) {
+      result.number = number(t(T::NUMBER));
+    } else if (!t(R::operand)) {
       result.kind = ast::Term::Kind::name;
-      result.name = word(t->termName());
+      result.name = word(t(R::termName));
     } else {
       result.kind = ast::Term::Kind::call;
-      result.name = word(t->termName());
-      result.operand = operand(t->operand());
-      if (t->NUMBER() != nullptr) result.index = number(t->NUMBER());
+      result.name = word(t(R::termName));
+      result.operand = operand(t(R::operand));
+      if (t(T::NUMBER)) result.index = number(t(T::NUMBER));
     }
     return result;
   }
 
-  ast::Operand operand(P::OperandContext* t) {
+  ast::Operand operand(Tree t) {
     ast::Operand result;
-    result.span = places_.of(t);
-    if (t->NUMBER() == nullptr) {
-      result.name = text(t);
+    result.span = t.span();
+    if (!t(T::NUMBER)) {
+      result.name = t.str();
       return result;
     }
-    const ast::Number n = number(t->NUMBER());
+    const ast::Number n = number(t(T::NUMBER));
     // Whether the operator has so many is asked later.
     const bool good = n.whole && std::abs(n.value) < 1e9;
     result.position = good ? static_cast<std::int64_t>(n.value) : ast::Operand::kNone;
@@ -413,32 +402,29 @@ class Builder : private Words {
     return result;
   }
 
-  std::vector<ast::Op> ops(P::OperatorsContext* t) {
+  std::vector<ast::Op> ops(Tree t) {
     std::vector<ast::Op> result;
-    for (P::OpContext* o : t->op()) result.push_back(op(o));
+    for (const Tree o : t.all(R::op)) result.push_back(op(o));
     return result;
   }
 
-  using Words::op;
-  ast::Op op(P::OpContext* t) { return op(t->start); }
-
-  std::vector<ast::Pattern> patterns(const std::vector<P::PatternContext*>& list) {
+  std::vector<ast::Pattern> patterns(Tree t) {
     std::vector<ast::Pattern> result;
-    for (P::PatternContext* p : list) {
-      if (p->STRING() != nullptr) {
-        result.push_back({text_of(p->STRING()), false, span(p->STRING())});
+    for (const Tree p : t.all(R::pattern)) {
+      if (p(T::STRING)) {
+        result.push_back({text_of(p(T::STRING)), false, p(T::STRING).span()});
         continue;
       }
-      result.push_back(regex(p->REGEX()));
+      result.push_back(regex(p(T::REGEX)));
     }
     return result;
   }
 
-  ast::Pattern regex(antlr4::tree::TerminalNode* node) {
-    std::string text = node->getText();
+  ast::Pattern regex(Tree node) {
+    std::string text = node.str();
     text.erase(0, 1);
     if (text.ends_with('/')) text.pop_back();  // a missing one was reported
-    return {std::move(text), true, span(node)};
+    return {std::move(text), true, node.span()};
   }
 
   const std::set<std::size_t>& given_back_;
@@ -447,10 +433,9 @@ class Builder : private Words {
 
 }  // namespace
 
-void build(const std::vector<AmpParser::StatementContext*>& trees, const Places& places, Diagnostics& diagnostics,
-           const std::set<std::size_t>& given_back, ast::File& file) {
-  Builder builder(places, diagnostics, given_back);
-  file.statements = builder.statements(trees);
+void build(const ParseTree& tree, Diagnostics& diagnostics, const std::set<std::size_t>& given_back, ast::File& file) {
+  Builder builder(diagnostics, given_back);
+  file.statements = builder.statements(Tree(tree, 0).all(R::statement));
   file.lost = builder.lost();
 }
 

@@ -18,10 +18,10 @@ bool escaped(const std::string& raw, std::size_t at) {
 
 }  // namespace
 
-ast::Op Words::op(const antlr4::Token* t) const {
+ast::Op Words::op(Tree t) {
   ast::Op result;
-  const std::string text = t->getText();
-  result.span = places_.of(t);
+  const std::string text = t.head();
+  result.span = t.head_span();
   const std::size_t colons = text.find("::");
   if (colons == std::string::npos) {
     result.name = text;
@@ -34,9 +34,9 @@ ast::Op Words::op(const antlr4::Token* t) const {
   return result;
 }
 
-std::string Words::text_of(antlr4::tree::TerminalNode* node) const {
-  const std::string raw = node->getText();
-  const Span place = span(node);
+std::string Words::text_of(Tree node) const {
+  const std::string raw = node.str();
+  const Span place = node.span();
   std::string result;
   std::size_t end = raw.size();
   bool sound = true;
@@ -62,8 +62,8 @@ std::string Words::text_of(antlr4::tree::TerminalNode* node) const {
   return result;
 }
 
-std::string Words::path_of(antlr4::tree::TerminalNode* node) {
-  std::string text = node->getText().substr(1);
+std::string Words::path_of(Tree node) {
+  std::string text = node.str().substr(1);
   if (text.ends_with('"')) text.pop_back();
   std::string path;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -73,10 +73,10 @@ std::string Words::path_of(antlr4::tree::TerminalNode* node) {
   return path;
 }
 
-ast::Number Words::number(antlr4::tree::TerminalNode* node) const {
+ast::Number Words::number(Tree node) const {
   ast::Number result;
-  result.text = node->getText();
-  result.span = span(node);
+  result.text = node.str();
+  result.span = node.span();
   result.percent = result.text.ends_with('%');
   const char* begin = result.text.data();
   const char* end = begin + result.text.size() - (result.percent ? 1 : 0);

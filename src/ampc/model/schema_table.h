@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "ampc/model/schemas.h"
 
@@ -33,8 +34,8 @@ struct AttrRow {
 /// One version of an operator. `first_…` are positions in `formals`, `vars` and `attributes`; inputs stand before
 /// outputs.
 struct OpRow {
-  const char* domain;
-  const char* name;
+  std::string_view domain;
+  std::string_view name;
   int since_version;
   bool deprecated;
   std::uint32_t first_formal, inputs, outputs;
@@ -43,7 +44,7 @@ struct OpRow {
 };
 
 struct DomainRow {
-  const char* name;
+  std::string_view name;
   int newest;
 };
 

@@ -113,17 +113,17 @@ bool Schemas::has_domain(std::string_view domain) const { return newest(domain) 
 
 std::vector<std::string_view> Schemas::operators(std::string_view domain) const {
   std::vector<std::string_view> names;
+  domain = canonical(domain);
+  if (!has_domain(domain)) return names;
   for (const auto& row : schema_table::ops) {
-    if (row.domain == canonical(domain) && (names.empty() || names.back() != row.name)) names.emplace_back(row.name);
+    if (row.domain == domain && (names.empty() || names.back() != row.name)) names.emplace_back(row.name);
   }
   return names;
 }
 
 std::vector<std::string_view> Schemas::domains() const {
   std::vector<std::string_view> names;
-  for (const auto& row : schema_table::ops) {
-    if (names.empty() || names.back() != row.domain) names.emplace_back(row.domain);
-  }
+  for (const auto& row : schema_table::domains) names.emplace_back(row.name);
   return names;
 }
 
