@@ -42,7 +42,8 @@ def casts(model):
         for node, to in nodes:
             count += 1
             given_out = graph is model.graph and node.output[0] in outputs and seen.get((node.input[0], to), True)
-            duplicates += (node.input[0], to) in seen and not given_out
+            # The model's own casts to other types are its own affair: a function that is put in place twice has them twice.
+            duplicates += to in FLOAT_BYTES and (node.input[0], to) in seen and not given_out
             seen[node.input[0], to] = given_out
             targets[node.output[0]] = to
         round_trips |= {n.input[0] for n, to in nodes if to == TensorProto.FLOAT and targets.get(n.input[0]) in LOW}
