@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -75,6 +76,21 @@ void expect_same(const std::string& text, Counts& counts) {
   ++(quick ? counts.taken : counts.refused);
   if (!quick) return;
   EXPECT_EQ(nodes_of(*quick), nodes_of(*slow)) << text;
+
+  // Statement by statement: each begins at the second node, and the file's end stands behind them.
+  ParseTree gathered{0, text, quick->tokens, {quick->nodes.front()}};
+  const auto rest = parse_quick(0, text, [&](Tree statement) {
+    const TreeNode* root = &statement.node();
+    const auto moved = static_cast<std::uint32_t>(gathered.nodes.size() - 1);
+    for (const TreeNode& node : std::span(root, root->end - 1)) {
+      gathered.nodes.push_back(node);
+      gathered.nodes.back().end += moved;
+    }
+  });
+  ASSERT_TRUE(rest) << text;
+  ASSERT_EQ(rest->nodes.size(), 2U) << text;
+  gathered.nodes.push_back(quick->nodes.back());
+  EXPECT_EQ(nodes_of(gathered), nodes_of(*quick)) << text;
 }
 
 std::vector<std::string> rule_files() {

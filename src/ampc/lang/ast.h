@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ampc/diag/diagnostic.h"
+#include "ampc/lang/boxed.h"
 #include "ampc/lang/rule_set.h"
 
 namespace ampc::lang::ast {
@@ -125,7 +126,7 @@ struct List {
   Standing standing;
   Qualifiers qualifiers;
   std::vector<Op> ops;
-  std::optional<Predicate> where;
+  Boxed<Predicate> where;
 };
 /// `bounded Softmax, Sigmoid`, `commutes Add, Mul`, `moves Reshape`, `collective com.microsoft::NcclAllReduce`
 struct Fact {
@@ -230,7 +231,7 @@ struct GraphPattern {
   };
   struct Alternative {
     Call call;
-    std::optional<Predicate> where;
+    Boxed<Predicate> where;
   };
   struct Step {
     std::vector<Word> results;

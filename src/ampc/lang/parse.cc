@@ -43,20 +43,25 @@ void check_place_of_version(const File& file, bool begins_with_amp, Diagnostics&
 File parse(FileId id, const SourceMap& sources, Diagnostics& diagnostics) {
   File file{id, {}, {}, {}};
   std::string mended;
-  std::set<std::size_t> given_back;
-  std::optional<syntax::ParseTree> tree = syntax::parse_quick(id, sources.text(id));
-  if (!tree) {
+  Diagnostics found;
+  std::optional<syntax::ParseTree> tree = syntax::parse_quick(
+      id, sources.text(id), [&](syntax::Tree statement) { syntax::build_statement(statement, found, file); });
+  if (tree) {
+    diagnostics.take(found);
+  } else {
+    file.statements.clear();
     mended = sources.text(id);
+    std::set<std::size_t> given_back;
     tree = syntax::parse_slow(id, mended, diagnostics, given_back);
+    if (!tree) return file;
+    syntax::build(*tree, diagnostics, given_back, file);
   }
-  if (!tree) return file;
   for (const syntax::TreeToken& token : tree->tokens) {
     if (token.type != syntax::T::QNAME) continue;
     const std::string_view name = tree->text.substr(token.begin, token.end - token.begin);
     const std::string_view domain = name.substr(0, name.find("::"));
     if (!file.domains.contains(domain)) file.domains.emplace(domain);
   }
-  syntax::build(*tree, diagnostics, given_back, file);
   syntax::attach_docs(file, *tree, diagnostics);
   check_place_of_version(file, tree->tokens[0].type == syntax::T::AMP, diagnostics);
   return file;

@@ -4,14 +4,18 @@
 
 namespace ampc::lang::syntax {
 
-std::optional<std::vector<TreeNode>> walk(const std::vector<TreeToken>& tokens) {
+namespace {
+
+/// Walks the grammar's table, and fills the tree's nodes. False where the tokens do not follow it.
+bool walk(ParseTree& tree, const OnStatement& on_statement) {
   using Kind = GrammarStep::Kind;
   struct Call {
     std::uint32_t node;
     std::int16_t next;
   };
-  std::vector<TreeNode> nodes;
-  nodes.reserve(tokens.size() * 3);
+  const std::vector<TreeToken>& tokens = tree.tokens;
+  std::vector<TreeNode>& nodes = tree.nodes;
+  if (!on_statement) nodes.reserve(tokens.size() * 3);
   std::vector<Call> calls;
   std::uint32_t at = 0;  // the next token
 
@@ -34,18 +38,18 @@ std::optional<std::vector<TreeNode>> walk(const std::vector<TreeToken>& tokens) 
     };
     switch (s.kind) {
       case Kind::match:
-        if (static_cast<std::uint16_t>(tokens[at].type) != s.what) return std::nullopt;
+        if (static_cast<std::uint16_t>(tokens[at].type) != s.what) return false;
         take();
         step = s.next;
         break;
       case Kind::match_any:
         step = choice();
-        if (step < 0) return std::nullopt;
+        if (step < 0) return false;
         take();
         break;
       case Kind::choose:
         step = choice();
-        if (step < 0) return std::nullopt;
+        if (step < 0) return false;
         break;
       case Kind::call:
         step = open(s.what, s.next);
@@ -56,7 +60,11 @@ std::optional<std::vector<TreeNode>> walk(const std::vector<TreeToken>& tokens) 
         TreeNode& node = nodes[call.node];
         node.end = static_cast<std::uint32_t>(nodes.size());
         node.last = nodes.back().last;  // its own where it holds nothing
-        if (calls.empty()) return nodes;
+        if (calls.empty()) return true;
+        if (on_statement && calls.size() == 1 && node.rule == R::statement) {
+          on_statement(Tree(tree, call.node));
+          nodes.resize(call.node);
+        }
         step = call.next;
         break;
       }
@@ -64,17 +72,17 @@ std::optional<std::vector<TreeNode>> walk(const std::vector<TreeToken>& tokens) 
   }
 }
 
-std::optional<ParseTree> parse_quick(FileId file, std::string_view text) {
+}  // namespace
+
+std::optional<ParseTree> parse_quick(FileId file, std::string_view text, const OnStatement& on_statement) {
   ParseTree tree{file, text, {}, {}};
   auto tokens = scan(text);
   if (!tokens) return std::nullopt;
   // Another version may have another grammar: told before all else.
   const auto letters = [&](const TreeToken& t) { return text.substr(t.begin, t.end - t.begin); };
   if (tokens->size() > 1 && (*tokens)[0].type == T::AMP && letters((*tokens)[1]) != kVersion) return std::nullopt;
-  auto nodes = walk(*tokens);
-  if (!nodes) return std::nullopt;
   tree.tokens = std::move(*tokens);
-  tree.nodes = std::move(*nodes);
+  if (!walk(tree, on_statement)) return std::nullopt;
   return tree;
 }
 

@@ -3,6 +3,7 @@
 // Private to the parser.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,12 @@ namespace ampc::lang::syntax {
 /// them: what `mend` and `check_tokens` report.
 std::optional<std::vector<TreeToken>> scan(std::string_view text);
 
-/// The tree of a text, which has to outlive it. Nothing where the text does not follow the grammar.
-std::optional<ParseTree> parse_quick(FileId file, std::string_view text);
+/// Takes a statement that stands in no other, once all of it is read. Its nodes are gone afterwards: a large file's
+/// tree would not fit the processor's caches.
+using OnStatement = std::function<void(Tree)>;
 
-/// Walks the grammar's table. Nothing where the tokens do not follow it.
-std::optional<std::vector<TreeNode>> walk(const std::vector<TreeToken>& tokens);
+/// The tree of a text, which has to outlive it; without the statements where these are taken one by one. Nothing where
+/// the text does not follow the grammar, and then what was taken counts for nothing.
+std::optional<ParseTree> parse_quick(FileId file, std::string_view text, const OnStatement& on_statement = nullptr);
 
 }  // namespace ampc::lang::syntax

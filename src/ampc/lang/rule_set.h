@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ampc/diag/diagnostic.h"
+#include "ampc/lang/boxed.h"
 #include "ampc/model/elem_type.h"
 #include "ampc/model/operators.h"
 
@@ -106,7 +107,7 @@ struct OpRule {
   OpName op;
   When when;
   ScopeId scope = kWholeModel;
-  std::optional<Predicate> where;
+  Boxed<Predicate> where;
   Span span;  // of the operator's name in the list
 };
 
@@ -190,7 +191,7 @@ struct PatternRule {
     std::vector<Argument> arguments;
     bool more = false;      // `*`: whatever operands follow
     bool optional = false;  // `?`: where it is missing, its first operand stands in its place
-    std::optional<Predicate> where;
+    Boxed<Predicate> where;
   };
   /// One of its calls makes its values.
   struct Step {

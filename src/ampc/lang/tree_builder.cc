@@ -17,18 +17,16 @@ class Builder : private Words {
   std::vector<ast::Statement> statements(const std::vector<Tree>& trees) {
     std::vector<ast::Statement> result;
     result.reserve(trees.size());
-    for (const Tree& tree : trees) {
-      // A body that is not closed was read all the same.
-      if (tree.node().faulty && !body_of(tree)) {
-        lose(tree);
-        continue;
-      }
-      if (given_back_.contains(tree.node().last)) continue;
-      auto node = statement(tree);
-      if (!node) continue;
-      result.push_back({std::move(*node), tree.span(), tree.head_span(), {}});
-    }
+    for (const Tree& tree : trees) add(tree, result);
     return result;
+  }
+
+  void add(Tree tree, std::vector<ast::Statement>& statements) {
+    // A body that is not closed was read all the same.
+    if (tree.node().faulty && !body_of(tree)) return lose(tree);
+    if (given_back_.contains(tree.node().last)) return;
+    auto node = statement(tree);
+    if (node) statements.push_back({std::move(*node), tree.span(), tree.head_span(), {}});
   }
 
   std::set<std::string, std::less<>> lost() { return std::move(lost_); }
@@ -437,6 +435,11 @@ void build(const ParseTree& tree, Diagnostics& diagnostics, const std::set<std::
   Builder builder(diagnostics, given_back);
   file.statements = builder.statements(Tree(tree, 0).all(R::statement));
   file.lost = builder.lost();
+}
+
+void build_statement(Tree statement, Diagnostics& diagnostics, ast::File& file) {
+  static const std::set<std::size_t> kNone;
+  Builder(diagnostics, kNone).add(statement, file.statements);
 }
 
 }  // namespace ampc::lang::syntax

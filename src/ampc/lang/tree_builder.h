@@ -14,6 +14,9 @@ namespace ampc::lang::syntax {
 /// out; that was reported.
 void build(const ParseTree& tree, Diagnostics& diagnostics, const std::set<std::size_t>& given_back, ast::File& file);
 
+/// Adds one statement of a tree without faults.
+void build_statement(Tree statement, Diagnostics& diagnostics, ast::File& file);
+
 /// What a graph pattern shares with other statements.
 struct PatternLeaves {
   std::function<ast::Op(Tree)> op;
