@@ -209,7 +209,7 @@ struct NameRule {
 };
 /// `weight where absmax > 65504 and size < 100 keep fp32`
 struct WeightCondition {
-  Predicate where;
+  Boxed<Predicate> where;  // always there
   Word type;
 };
 /// `pattern rms_norm(x, eps) { s = Pow(x, 2) | Mul(x, x) … } keep fp32`

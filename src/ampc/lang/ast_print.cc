@@ -202,7 +202,7 @@ class Printer {
     if (!n.action.text.empty()) out_ += " " + n.action.text;
     if (!n.type.text.empty()) out_ += " " + n.type.text;
   }
-  void write(const WeightCondition& n) { out_ += "weight where " + print(n.where) + " keep " + n.type.text; }
+  void write(const WeightCondition& n) { out_ += "weight where " + print(*n.where) + " keep " + n.type.text; }
   void write(const GraphPattern& n) {
     write(n.standing);
     out_ += "pattern " + (n.qualifiers.empty() ? "" : text(n.qualifiers) + ": ") + n.name.text;

@@ -72,9 +72,9 @@ void Resolver::statement(const ast::NameRule& n, const ast::Statement& s, const 
 void Resolver::statement(const ast::WeightCondition& n, const ast::Statement& s, const Context& context) {
   if (!not_in_level(s, context, "a weight rule")) return;
   const bool ok = is_fp32(n.type);
-  auto test = weight_test(n.where);
+  auto test = weight_test(*n.where);
   if (!ok || !test) return;
-  warn_if_idle(*test, n.where.span, diagnostics_);
+  warn_if_idle(*test, n.where->span, diagnostics_);
   WeightRule rule;
   rule.where = std::move(*test);
   rule.scope = context.scope;
