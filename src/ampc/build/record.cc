@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "ampc/diag/whole_file.h"
 #include "ampc/emit/content_hash.h"
 #include "ampc/emit/output_file.h"
 #include "ampc/emit/temporary_file.h"
@@ -79,10 +79,10 @@ std::string record_path(const std::string& out, const std::string& output) {
 }
 
 std::optional<Record> read_record(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
+  const auto text = read_whole(path);
+  if (!text) return std::nullopt;
   try {
-    const Json j = Json::parse(in);
+    const Json j = Json::parse(*text);
     if (j.at("format") != kFormat) return std::nullopt;
     Record r;
     r.tool = j.at("tool");

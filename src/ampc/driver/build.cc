@@ -1,9 +1,9 @@
 // `ampc build ampc.yaml`: many models, what has changed alone.
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <ostream>
 #include <span>
 #include <stdexcept>
@@ -18,6 +18,7 @@
 #include "ampc/build/ninja_file.h"
 #include "ampc/diag/build_codes.h"
 #include "ampc/diag/model_codes.h"
+#include "ampc/diag/whole_file.h"
 #include "ampc/driver/build.h"
 #include "ampc/driver/compilation.h"
 #include "ampc/driver/report.h"
@@ -59,16 +60,14 @@ class Build {
 
   int run() {
     diagnostics_.set_policy(policy_of(o_.report));
-    std::ifstream in(o_.manifest, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    std::error_code ignored;
-    if (!in || fs::is_directory(o_.manifest, ignored)) {
-      diagnostics_.error(codes::kManifest, "the manifest cannot be read")
+    auto text = read_whole(o_.manifest);
+    if (!text) {
+      diagnostics_.error(codes::kManifest, fmt::format("the manifest cannot be read: {}", std::strerror(errno)))
           .in(o_.manifest)
           .fix("`ampc build` reads ampc.yaml in the current folder, unless another file is named");
       return told(kWrongInput);
     }
-    const FileId file = sources_.add(o_.manifest, std::move(text));
+    const FileId file = sources_.add(o_.manifest, std::move(*text));
     const std::string ninja = o_.ninja.empty() ? std::string() : fs::absolute(o_.ninja).lexically_normal().string();
     const std::string path = fs::absolute(o_.manifest).lexically_normal().string();
     const InFolder here(fs::path(o_.manifest).parent_path());

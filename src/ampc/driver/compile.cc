@@ -168,6 +168,7 @@ class Run {
       for (const auto& w : depfile.warnings) diagnostics_.warning(codes::kDepfileName, w).in(o_.depfile);
       if (diagnostics_.failed()) return kWrongInput;
     }
+    if (!o_.unused_inputs.read(inputs, outputs, diagnostics_)) return kWrongInput;
     if (!plan.assumed.empty()) jobs.keep_stats();
     const auto confirm = [&] {
       mistaken_ = !emit::confirm(plan, jobs);
@@ -191,6 +192,7 @@ class Run {
     }
     reports.write({output, size_before(model), written.bytes}, diagnostics_, sources_, o_.write_if_changed);
     if (!o_.depfile.empty()) emit::write_depfile(o_.depfile, depfile.text);
+    o_.unused_inputs.write(inputs);
     summarise(model, plan, output, written.bytes);
     compiled_.data_file = written.data_file;
     compiled_.low = plan.low_nodes;

@@ -31,6 +31,7 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
       ->type_name("BYTES")
       ->capture_default_str();
   add_depfile_options(app, o);
+  o.unused_inputs.add_options(app);
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");
   auto* cache = app.add_option("--cache", o.cache, "Folder of weights that were cast already, for many runs to share")
                     ->type_name("DIR");

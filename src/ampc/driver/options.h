@@ -10,6 +10,7 @@
 #include "ampc/driver/command_line.h"
 #include "ampc/driver/plan_options.h"
 #include "ampc/driver/report.h"
+#include "ampc/driver/unused_inputs.h"
 #include "ampc/emit/depfile.h"
 #include "ampc/weights/cast_on.h"
 
@@ -26,6 +27,7 @@ struct Options : PlanOptions {
   std::string depfile;
   bool depfile_beside = false;  // beside the output, where `depfile` names none
   emit::DepfileStyle depfile_style;
+  UnusedInputs unused_inputs;
   bool write_if_changed = false;
   std::string cache;                                   // folder; empty for none
   std::uint64_t cache_size = std::uint64_t{10} << 30;  // bytes

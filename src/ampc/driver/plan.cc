@@ -12,6 +12,7 @@
 #include "ampc/driver/command.h"
 #include "ampc/driver/compilation.h"
 #include "ampc/driver/shard_command.h"
+#include "ampc/driver/unused_inputs.h"
 #include "ampc/driver/write_model.h"
 #include "ampc/emit/collapse.h"
 #include "ampc/emit/data_file.h"
@@ -29,9 +30,10 @@ struct Settings : PlanOptions, ShardOptions {
   bool external_data = false;
   std::uint64_t threshold = emit::kDataThreshold;
   bool unmeasured = false;
+  UnusedInputs unused_inputs;
 };
 
-int make(const Settings& o, Compilation& c, std::string& summary) {
+int make(Settings& o, Compilation& c, std::string& summary) {
   if (const int code = c.read(o.rules, o.model); code != kOk) return code;
   if (const int code = c.decide(o.unmeasured); code != kOk) return code;
   Model& model = *c.model;
@@ -39,7 +41,8 @@ int make(const Settings& o, Compilation& c, std::string& summary) {
   inputs.insert(inputs.end(), c.rules->files.begin(), c.rules->files.end());
   inputs.insert(inputs.end(), model.external_files.begin(), model.external_files.end());
   const auto depfile = depfile_text(o, inputs, {}, c.diagnostics);
-  if (!depfile) return kWrongInput;
+  const std::vector<std::string> outputs{o.output};
+  if (!depfile || !o.unused_inputs.read(inputs, outputs, c.diagnostics)) return kWrongInput;
 
   emit::WeightJobs jobs(model);
   emit::SplitOptions split{o.shards, false, !o.unmeasured};
@@ -62,6 +65,7 @@ int make(const Settings& o, Compilation& c, std::string& summary) {
   file.write_at(0, std::as_bytes(std::span(text.data(), text.size())));
   file.commit({o.write_if_changed, false});
   write_depfile(o, *depfile);
+  o.unused_inputs.write(inputs);
   std::uint64_t read = 0, written = 0;
   for (const auto& job : plan.jobs) {
     if (job.kind == emit::ShardPlan::Kind::ready) continue;
@@ -95,6 +99,7 @@ int plan_command(const Arguments& args, const Streams& streams) {
       ->capture_default_str();
   add_plan_options(app, o);
   add_shard_options(app, o, "The plan");
+  o.unused_inputs.add_options(app);
   app.footer(
       "Example: ampc plan rules/default.amp model.onnx -o model.plan --shards 2\n"
       "         ampc cast --plan model.plan --shard 1/2 -o 1.shard\n"

@@ -28,12 +28,13 @@ bool overwrites_input(const std::string& output, std::span<const std::string> in
   return false;
 }
 
-bool overwrites_output(const std::string& depfile, std::span<const std::string> outputs, Diagnostics& diagnostics) {
-  for (const std::string& path : outputs) {
-    if (!same_file(depfile, path)) continue;
-    diagnostics.error(codes::kSameFile, fmt::format("the depfile is the output '{}'", path))
-        .in(depfile)
-        .fix("give another name with --depfile");
+bool overwrites_output(const std::string& path, std::span<const std::string> outputs, Diagnostics& diagnostics,
+                       std::string_view what, std::string_view option) {
+  for (const std::string& output : outputs) {
+    if (!same_file(path, output)) continue;
+    diagnostics.error(codes::kSameFile, fmt::format("the {} is the output '{}'", what, output))
+        .in(path)
+        .fix(fmt::format("give another name with {}", option));
     return true;
   }
   return false;
