@@ -23,6 +23,7 @@ else()
 endif()
 install(DIRECTORY rules/ DESTINATION "${AMPC_RULES}" COMPONENT ampc)
 install(FILES LICENSE README.md docs/language.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT ampc)
+install(DIRECTORY bazel/ DESTINATION "${CMAKE_INSTALL_DATADIR}/ampc/bazel" COMPONENT ampc)
 install(DIRECTORY cmake/package/ DESTINATION "${ampc_package_dir}" COMPONENT ampc PATTERN ampcConfig.cmake.in EXCLUDE)
 install(FILES "${PROJECT_BINARY_DIR}/package/ampcConfig.cmake" "${PROJECT_BINARY_DIR}/package/ampcConfigVersion.cmake"
   DESTINATION "${ampc_package_dir}" COMPONENT ampc)

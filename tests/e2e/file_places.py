@@ -213,6 +213,22 @@ class Places(unittest.TestCase):
         self.out.unlink()
         self.refused(self.folder / "model.onnx", "weights.bin", code="AMPC1011")
 
+    def test_a_model_and_data_that_are_links(self):
+        """Sandboxes and caches link to both: good where the data lies with the model that is linked to, and nowhere else."""
+        store, shelf, elsewhere = (self.folder / name for name in ("store", "shelf", "elsewhere"))
+        for folder in (store, shelf, elsewhere):
+            folder.mkdir()
+        expected = self.two_outside(store)
+        (shelf / "named.onnx").symlink_to(store / "model.onnx")
+        (shelf / "weights.bin").symlink_to(store / "weights.bin")
+        self.compile(shelf / "named.onnx")
+        self.assertEqual(initializers(self.out), expected)
+        self.out.unlink()
+        (store / "weights.bin").rename(elsewhere / "weights.bin")
+        (shelf / "weights.bin").unlink()
+        (shelf / "weights.bin").symlink_to(elsewhere / "weights.bin")
+        self.refused(shelf / "named.onnx", "weights.bin", code="AMPC1011")
+
     def test_a_pipe_is_no_model(self):
         os.mkfifo(self.folder / "pipe.onnx")
         self.refused(self.folder / "pipe.onnx", "no regular file", code="AMPC1001")

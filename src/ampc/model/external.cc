@@ -32,6 +32,9 @@ class Attacher {
     folder_ = fs::path(m.path).parent_path();
     std::error_code ignored;
     real_folder_ = fs::weakly_canonical(folder_.empty() ? fs::path(".") : folder_, ignored);
+    // A sandbox of a build tool, or a cache of downloads, links to the model and to its data alike: then the data lies
+    // in the folder of what the model is a link to.
+    linked_folder_ = fs::weakly_canonical(m.path, ignored).parent_path();
   }
 
   void tensor(onnx::TensorProto& t) {
@@ -99,6 +102,10 @@ class Attacher {
     return known->second;
   }
 
+  static bool below(const fs::path& folder, const fs::path& file) {
+    return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+  }
+
   const MappedFile* map(const Reference& r, const std::string& where) {
     const fs::path relative(r.location);
     bool escapes = relative.is_absolute();
@@ -106,10 +113,7 @@ class Attacher {
     const fs::path path = folder_ / relative;
     std::error_code error;
     const fs::path real = fs::weakly_canonical(path, error);
-    if (!escapes && !error) {
-      const auto [in, rest] = std::mismatch(real_folder_.begin(), real_folder_.end(), real.begin(), real.end());
-      escapes = in != real_folder_.end();
-    }
+    if (!escapes && !error) escapes = !below(real_folder_, real) && !below(linked_folder_, real);
     if (escapes) {
       diagnostics_
           .error(codes::kExternalEscapes, fmt::format("external data path '{}' leaves the model's folder", r.location))
@@ -136,7 +140,7 @@ class Attacher {
 
   Model& m_;
   Diagnostics& diagnostics_;
-  fs::path folder_, real_folder_;
+  fs::path folder_, real_folder_, linked_folder_;
   std::map<std::string, const MappedFile*> files_;
 };
 

@@ -1,0 +1,88 @@
+"""Bazel under test: without network, in a workspace and an output root of its own."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+
+from build_tool import clean_environment, run
+
+PACKAGE = "bazel-bootstrap"
+
+
+def missing():
+    """Why there is no Bazel, and nothing where there is one; tries to install Debian's."""
+    if shutil.which("bazel"):
+        return None
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        return f"there is no bazel; Debian has it in {PACKAGE}"
+    install = ["apt-get", "install", "-y", "--no-install-recommends", PACKAGE]
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (install, ["apt-get", "update"], install):
+        subprocess.run(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=600)
+        if shutil.which("bazel"):
+            return None
+    return f"there is no bazel, and {PACKAGE} could not be installed"
+
+
+def write(folder, files):
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+class Workspace:
+    """A workspace in `folder` with the ampc of `prefix`; `root` is what Bazel writes to."""
+
+    def __init__(self, folder, root, prefix):
+        self.folder, self.root, self.prefix = folder, root, prefix
+        if folder.exists():
+            for path in folder.iterdir():
+                if path.is_symlink():  # Bazel's own
+                    continue
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        write(folder, {"WORKSPACE": f"""workspace(name = "project")
+local_repository(name = "rules_ampc", path = "{prefix}/share/ampc/bazel")
+load("@rules_ampc//:repositories.bzl", "ampc_repository")
+ampc_repository(name = "ampc", path = "{prefix}")
+register_toolchains("@ampc//:toolchain")
+"""})
+
+    def add(self, files):
+        write(self.folder, files)
+
+    def bazel(self, command, *targets, more=()):
+        """The finished process, and what Bazel logs of each process that it ran and that succeeded."""
+        log = self.folder.parent / f"{self.folder.name} log.json"
+        log.unlink(missing_ok=True)
+        offline = self.prefix / "share/ampc/bazel/offline"
+        stand_ins = [f"--override_repository={path.name}={path}" for path in sorted(offline.iterdir()) if path.is_dir()]
+        done = run("bazel", "--nohome_rc", f"--output_user_root={self.root}", "--max_idle_secs=60",
+                   command, "--color=no", "--curses=no", *stand_ins, f"--execution_log_json_file={log}", *more, "--", *targets,
+                   cwd=self.folder, env=clean_environment(LANG="C.UTF-8"))
+        return done, _spawns(log.read_text(encoding="utf-8")) if log.exists() else []
+
+
+@contextlib.contextmanager
+def stopped(folder):
+    """Ends the Bazels of the workspaces in `folder`, and makes what they wrote removable."""
+    yield
+    for workspace in folder.glob("*/WORKSPACE"):
+        run("bazel", "--nohome_rc", f"--output_user_root={folder / 'root'}", "shutdown", cwd=workspace.parent)
+    for path in (folder / "root").rglob("*"):  # outputs are read-only, and so are their folders
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o755)
+
+
+def _spawns(text):
+    """JSON objects, one behind the other."""
+    decoder, at, found = json.JSONDecoder(), 0, []
+    while at < len(text):
+        while at < len(text) and text[at].isspace():
+            at += 1
+        if at < len(text):
+            spawn, at = decoder.raw_decode(text, at)
+            found.append(spawn)
+    return found
