@@ -83,31 +83,75 @@ class Tool:
                                     "--depfile", self.depfile(), *more]))
 
 
+    def steps(self, *more):
+        """The same in two shards: (output, what it is made of, depfile, command line) of each step."""
+        plan = self.folder / "build" / "p"
+        shards = [plan.with_name(f"{i}.shard") for i in (1, 2)]
+        steps = [(plan, [self.model, self.rules], ["plan", self.rules, self.model, "--shards", 2, "--dtype", "fp16", *more])]
+        steps += [(shard, [plan], ["cast", "--plan", plan, "--shard", f"{i}/2"]) for i, shard in enumerate(shards, 1)]
+        steps.append((self.output, [plan, *shards], ["link", "--plan", plan, *shards]))
+        for number, (output, inputs, args) in enumerate(steps):
+            depfile = self.folder / "build" / f"{number}.d"
+            yield output, inputs, depfile, shlex.join(map(str, [self.program, *args, "-o", output, "-q"]))
+
+
 class Make(Tool):
     def write(self):
-        def name(path):
-            return str(path).replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
-
+        name = self.name
         line = self.shell_line("-MP").replace("--depfile", "-MD -MF").replace("$", "$$")  # make takes no '#' in a recipe for a comment
         (self.folder / "Makefile").write_text(f"{name(self.output)}: {name(self.model)} {name(self.rules)}\n\t{line}\n"
                                               f"-include build/model.d\n")
+
+    @staticmethod
+    def name(path):
+        return str(path).replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
 
     def command(self):
         return ["make"]
 
 
+class ShardedMake(Make):
+    more = ()
+
+    def write(self):
+        text = f"all: {self.name(self.output)}\n"
+        for output, inputs, depfile, line in self.steps(*self.more):
+            line = f"{line} -MD -MF {shlex.quote(str(depfile))} -MP".replace("$", "$$")
+            text += f"{self.name(output)}: {' '.join(map(self.name, inputs))}\n\t{line}\n-include build/{depfile.name}\n"
+        (self.folder / "Makefile").write_text(text)
+
+
 class Ninja(Tool):
     def write(self):
-        def name(path):
-            return str(path).replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
-
+        name = self.name
         line = self.shell_line("--write-if-changed").replace("$", "$$")
         (self.folder / "build.ninja").write_text(
             f"rule ampc\n  command = {line}\n  depfile = build/model.d\n  restat = 1\n"
             f"build {name(self.output)}: ampc {name(self.model)} | {name(self.rules)}\n")
 
+    @staticmethod
+    def name(path):
+        return str(path).replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+
     def command(self):
         return ["ninja"]
+
+
+class ShardedNinja(Ninja):
+    """Each output stays as it is where its bytes do, and with it what comes after."""
+    more = ()
+
+    def write(self):
+        text = ""
+        for number, (output, inputs, depfile, line) in enumerate(self.steps(*self.more)):
+            line = f"{line} -MMD -MF{shlex.quote(str(depfile))} --write-if-changed".replace("$", "$$")
+            text += (f"rule step{number}\n  command = {line}\n  depfile = build/{depfile.name}\n  restat = 1\n"
+                     f"build {self.name(output)}: step{number} {' '.join(map(self.name, inputs))}\n")
+        (self.folder / "build.ninja").write_text(text)
+
+
+def unmeasured(tool):
+    return type(tool.__name__, (tool,), {"more": ("--unmeasured",)})
 
 
 class CMake(Tool):

@@ -14,7 +14,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from build_tool import Make, Ninja, cmake_tool, install, oldest_cmake, run
+from build_tool import (Make, Ninja, ShardedMake, ShardedNinja, cmake_tool, install, oldest_cmake, run, unmeasured)
 from compiler import CASES
 
 ARGS = None
@@ -47,7 +47,8 @@ class Truth(unittest.TestCase):
         work = self.folder / "work"
         work.mkdir()
         # CMake refuses outputs with '#' itself.
-        made = tool(work, PREFIX, self.model, self.rules, f"{odd}out.onnx" if tool in (Make, Ninja) else f"{odd}out.onnx".replace("#", ""))
+        plain = issubclass(tool, (Make, Ninja))
+        made = tool(work, PREFIX, self.model, self.rules, f"{odd}out.onnx" if plain else f"{odd}out.onnx".replace("#", ""))
         made.write()
         self.tool = made
 
@@ -128,6 +129,64 @@ class Truth(unittest.TestCase):
         if not isinstance(self.tool, (Make, Ninja)):  # those projects do not name the program
             self.expect(1, "another ampc")
         self.expect(again, "nothing to do after another ampc")
+
+    def hold_sharded(self, tool, odd, cut_short):
+        """A plan, two shards, and the output of them. `cut_short`: the tool stops behind an output of the same bytes."""
+        self.project(tool, odd)
+        self.expect(4, "first build")
+        self.expect(0, "nothing to do")
+        first = self.tool.output.read_bytes()
+        single = self.folder / "single.onnx"
+        done = run(self.tool.program, self.rules, self.model, "--dtype", "fp16", "-q", "-o", single)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(first, single.read_bytes())
+
+        self.unreached.write_text("amp 1\ndeny MatMul\n")
+        self.expect(0, "a rule file that no import reaches")
+        self.reached.write_text(FP32)
+        self.expect(4, "a rule file that an import reaches")
+        self.assertNotEqual(self.tool.output.read_bytes(), first)
+        self.reached.write_text("amp 1\n")
+        self.expect(4, "the rules as they were")
+        self.assertEqual(self.tool.output.read_bytes(), first)
+        self.reached.touch()
+        self.expect(1 if cut_short else 4, "a rule file of the same text, which only looks newer")
+        self.expect(0, "nothing to do after it")
+
+        data = bytearray(self.data.read_bytes())
+        data[3] ^= 0x80  # the sign of the first weight
+        self.data.write_bytes(data)
+        # Where weights were not read, the plan is as it was, and the shards that read the file know of it themselves.
+        self.expect(4, "external data")
+        self.assertNotEqual(self.tool.output.read_bytes(), first)
+        self.expect(0, "nothing to do after new data")
+
+        shard = self.tool.folder / "build" / "2.shard"
+        shard.unlink()
+        self.expect(2, "a shard is gone")
+        self.tool.output.unlink()
+        self.expect(1, "the output is gone")
+        self.expect(0, "nothing to do after it was made again")
+
+        self.reached.write_text("amp 1\ndeny MatMull\n")
+        self.expect(1, "rules that are wrong", fails=True)
+        self.expect(1, "a plan that failed is tried again", fails=True)
+        self.rules.write_text('amp 1\nimport "default.amp"\n')
+        self.reached.unlink()
+        self.expect(1 if cut_short else 4, "an import and its file are gone")
+        self.expect(0, "nothing to do without them")
+
+    def test_shards_by_make(self):
+        self.hold_sharded(ShardedMake, ODD, False)
+
+    def test_shards_by_ninja(self):
+        self.hold_sharded(ShardedNinja, ODD, True)
+
+    def test_unmeasured_shards_by_make(self):
+        self.hold_sharded(unmeasured(ShardedMake), "", False)
+
+    def test_unmeasured_shards_by_ninja(self):
+        self.hold_sharded(unmeasured(ShardedNinja), "", True)
 
     def hold_cmake(self, cmake, generator):
         self.hold(cmake_tool(cmake, generator), FINE if "Ninja" in generator else ODD)

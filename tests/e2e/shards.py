@@ -256,6 +256,28 @@ class Shards(unittest.TestCase):
         self.good("link", "--plan", "p", "p.1.shard", "-o", "out.onnx", "--depfile", "l.d")
         self.assertTrue((self.folder / "l.d").read_text().startswith("out.onnx out.onnx.data: \\\n"))
 
+    def test_depfiles_as_compilers_spell_them(self):
+        def text(name):
+            return (self.folder / name).read_text().replace("\\\n", "")
+
+        self.good("plan", DEFAULT_RULES, "model.onnx", "-o", "m.plan", "-MD", "-MP")
+        first, *phony = text("m.d").splitlines()
+        self.assertTrue(first.startswith("m.plan:   model.onnx "), first)
+        self.assertIn(f"{DEFAULT_RULES}:", phony)
+        self.assertNotIn("model.onnx:", phony)
+        self.good("cast", "--plan", "m.plan", "--shard", "1/1", "-o", "1.shard", "-MMD", "-MF", "-c.d", "-MTa b", "-MQ", "a b")
+        self.assertEqual(text("-c.d"), "a b a\\ b:   m.plan   model.onnx\n")
+        self.good("link", "--plan", "m.plan", "1.shard", "-o", "out.onnx", "-MD", "-MP", "-MT", "all")
+        self.assertEqual(text("out.d"), "all:   m.plan   1.shard\n1.shard:\n")
+        for command in (["plan", DEFAULT_RULES, "model.onnx"], ["cast", "--plan", "m.plan", "--shard", "1/1"],
+                        ["link", "--plan", "m.plan", "1.shard"]):
+            for more in (["-MP"], ["-MT", "x"], ["-MQx"]):
+                done = self.ampc(*command, "-o", "none", *more)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("ask for one with --depfile FILE (-MF FILE) or -MD", done.stderr)
+                self.assertIn(f"ampc {command[0]} --help", done.stderr)
+                self.assertFalse((self.folder / "none").exists())
+
     def test_outputs_of_the_same_bytes_stay(self):
         def run():
             self.plan(count=1, more=["--write-if-changed"])

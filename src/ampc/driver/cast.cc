@@ -51,10 +51,10 @@ int cast_command(const Arguments& args, const Streams& streams) {
   app.add_option("--shard", o.shard, "Which one: 1/16 to 16/16, for a plan of 16 shards")->required()->type_name("I/N");
   app.add_option("--model", o.model, "The model, where it lies elsewhere than for ampc plan; its data beside it")
       ->type_name("FILE");
-  add_shard_options(app, o, "The shard");
+  add_shard_options(app, o, "The shard", "the plan", "3.shard has 3.d");
   add_jobs_option(app, o);
   app.footer("Example: ampc cast --plan model.plan --shard 3/16 -o 3.shard");
-  if (const auto over = parse(app, args, streams.out, streams.err)) return *over;
+  if (const auto over = parse_shard_command(app, "cast", args, o, streams.out, streams.err)) return *over;
   const auto asked = which(o.shard);
   if (!asked) return wrong_usage("cast", fmt::format("--shard: '{}' is none of 1/N to N/N", o.shard), streams.err);
   Diagnostics diagnostics;

@@ -132,7 +132,7 @@ class Run {
   int write(Model& model, const lang::RuleSet& rules, bool inline_functions) {
     Plan& plan = c_.plan;
     const std::string output = output_path(plan.low);
-    if (o_.depfile.empty() && o_.depfile_beside) o_.depfile = fs::path(output).replace_extension(".d").string();
+    o_.depfile = o_.depfile_of(output);
     const std::vector<std::string> inputs = inputs_of(model, rules), outputs{output, data_path(output)};
     ReportFiles reports(o_.reports);
     if (reports.wanted()) {

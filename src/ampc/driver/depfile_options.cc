@@ -1,8 +1,10 @@
 #include "ampc/driver/depfile_options.h"
 
 #include <cstddef>
+#include <filesystem>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 namespace ampc::driver {
@@ -19,13 +21,19 @@ constexpr Spelling kSpellings[] = {{"-MMD", "--depfile-beside", false},     {"-M
 
 }  // namespace
 
-void add_depfile_options(CLI::App& app, Options& o) {
+std::string DepfileOptions::depfile_of(const std::string& output) const {
+  if (!depfile.empty() || !depfile_beside) return depfile;
+  return std::filesystem::path(output).replace_extension(".d").string();
+}
+
+void add_depfile_options(CLI::App& app, DepfileOptions& o, std::string_view first, std::string_view example) {
   app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them; -MF FILE")
       ->type_name("FILE");
   app.add_flag("--depfile-beside", o.depfile_beside,
-               "The same into a file beside the output: out.onnx has out.d; -MD or -MMD");
+               fmt::format("The same into a file beside the output: {}; -MD or -MMD", example));
   app.add_flag("--depfile-phony", o.depfile_style.phony,
-               "A rule without recipe in it for each file but the model, so that make goes on without one; -MP");
+               fmt::format("A rule without recipe in it for each file but {}, so that make goes on without one; -MP",
+                           first));
   app.add_option_function<std::vector<std::string>>(
          "--depfile-target",
          [&o](const std::vector<std::string>& names) {
@@ -70,7 +78,7 @@ Arguments with_long_depfile_names(const Arguments& args) {
   return result;
 }
 
-std::string wrong_depfile_options(const Options& o) {
+std::string wrong_depfile_options(const DepfileOptions& o) {
   if (!o.depfile.empty() || o.depfile_beside || (o.depfile_style.targets.empty() && !o.depfile_style.phony)) return {};
   return "-MT, -MQ and -MP say what a depfile holds: ask for one with --depfile FILE (-MF FILE) or -MD";
 }

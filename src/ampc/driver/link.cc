@@ -78,10 +78,10 @@ int link_command(const Arguments& args, const Streams& streams) {
   CLI::App app("Makes of a plan and its shards what ampc RULES MODEL writes, byte for byte.", "ampc link");
   app.add_option("--plan", o.plan, "The file that ampc plan has written")->required()->type_name("FILE");
   app.add_option("SHARDS", o.shards, "What ampc cast has made of all of its shards, in any order")->required();
-  add_shard_options(app, o, "The compiled model");
+  add_shard_options(app, o, "The compiled model", "the plan", "out.onnx has out.d");
   add_jobs_option(app, o);
   app.footer("Example: ampc link --plan model.plan 1.shard 2.shard -o model.fp16.onnx");
-  if (const auto over = parse(app, args, streams.out, streams.err)) return *over;
+  if (const auto over = parse_shard_command(app, "link", args, o, streams.out, streams.err)) return *over;
   Diagnostics diagnostics;
   return report_around(o, diagnostics, {}, streams.err,
                        [&](std::string& summary) { return link(o, diagnostics, summary); });

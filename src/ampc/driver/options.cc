@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 
 #include "ampc/driver/command.h"
-#include "ampc/driver/depfile_options.h"
 #include "ampc/emit/report_form.h"
 
 namespace ampc::driver {
@@ -30,7 +29,7 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
   app.add_option("--threshold", o.threshold, "Least bytes of a weight that goes into that file")
       ->type_name("BYTES")
       ->capture_default_str();
-  add_depfile_options(app, o);
+  add_depfile_options(app, o, "the model", "out.onnx has out.d");
   o.unused_inputs.add_options(app);
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");
   auto* cache = app.add_option("--cache", o.cache, "Folder of weights that were cast already, for many runs to share")

@@ -8,25 +8,22 @@
 #include <vector>
 
 #include "ampc/driver/command_line.h"
+#include "ampc/driver/depfile_options.h"
 #include "ampc/driver/plan_options.h"
 #include "ampc/driver/report.h"
 #include "ampc/driver/unused_inputs.h"
-#include "ampc/emit/depfile.h"
 #include "ampc/weights/cast_on.h"
 
 namespace ampc::driver {
 
 enum class Emit : std::uint8_t { file, ast, rules, decisions, onnx };
 
-struct Options : PlanOptions {
+struct Options : PlanOptions, DepfileOptions {
   std::string rules;
   std::string model;
   std::string output;
   bool external_data = false;
   std::uint64_t threshold = 1024;  // bytes from which on a weight goes into the data file
-  std::string depfile;
-  bool depfile_beside = false;  // beside the output, where `depfile` names none
-  emit::DepfileStyle depfile_style;
   UnusedInputs unused_inputs;
   bool write_if_changed = false;
   std::string cache;                                   // folder; empty for none

@@ -98,14 +98,14 @@ int plan_command(const Arguments& args, const Streams& streams) {
       ->type_name("BYTES")
       ->capture_default_str();
   add_plan_options(app, o);
-  add_shard_options(app, o, "The plan");
+  add_shard_options(app, o, "The plan", "the model", "model.plan has model.d");
   o.unused_inputs.add_options(app);
   app.footer(
       "Example: ampc plan rules/default.amp model.onnx -o model.plan --shards 2\n"
       "         ampc cast --plan model.plan --shard 1/2 -o 1.shard\n"
       "         ampc cast --plan model.plan --shard 2/2 -o 2.shard\n"
       "         ampc link --plan model.plan 1.shard 2.shard -o model.fp16.onnx");
-  if (const auto over = parse(app, args, streams.out, streams.err)) return *over;
+  if (const auto over = parse_shard_command(app, "plan", args, o, streams.out, streams.err)) return *over;
   Compilation c(o, streams.err);
   return report_around(o, c.diagnostics, c.sources, streams.err,
                        [&](std::string& summary) { return make(o, c, summary); });

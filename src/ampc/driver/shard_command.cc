@@ -19,10 +19,10 @@
 
 namespace ampc::driver {
 
-void add_shard_options(CLI::App& app, ShardOptions& o, const std::string& output) {
+void add_shard_options(CLI::App& app, ShardOptions& o, const std::string& output, std::string_view first,
+                       std::string_view example) {
   app.add_option("-o,--output", o.output, output)->required()->type_name("FILE");
-  app.add_option("--depfile", o.depfile, "Write the files that were read, as make and Ninja read them")
-      ->type_name("FILE");
+  add_depfile_options(app, o, first, example);
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");
   add_report_options(app, o.report);
   app.add_flag("-q,--quiet", o.report.quiet, "No summary, no notes");
@@ -32,6 +32,14 @@ void add_jobs_option(CLI::App& app, ShardOptions& o) {
   app.add_option("-j,--jobs", o.jobs, "Threads; the output is the same for any number")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
+}
+
+std::optional<int> parse_shard_command(CLI::App& app, std::string_view command, const Arguments& args,
+                                       const ShardOptions& options, std::ostream& out, std::ostream& err) {
+  if (const auto over = parse(app, with_long_depfile_names(args), out, err)) return over;
+  const std::string wrong = wrong_depfile_options(options);
+  if (!wrong.empty()) return wrong_usage(command, wrong, err);
+  return std::nullopt;
 }
 
 int report_around(const ShardOptions& options, Diagnostics& diagnostics, const SourceMap& sources, std::ostream& err,
@@ -74,20 +82,20 @@ std::optional<std::string> depfile_text(const ShardOptions& options, std::span<c
   for (const std::string& output : outputs) {
     if (overwrites_input(output, inputs, diagnostics)) return std::nullopt;
   }
-  if (options.depfile.empty()) return std::string();
-  if (overwrites_input(options.depfile, inputs, diagnostics) ||
-      overwrites_output(options.depfile, outputs, diagnostics)) {
-    return std::nullopt;
-  }
-  const emit::Depfile depfile = emit::make_depfile(options.output, inputs.front(), inputs.subspan(1), data_file);
-  for (const auto& e : depfile.errors) diagnostics.error(codes::kDepfileName, e).in(options.depfile);
-  for (const auto& w : depfile.warnings) diagnostics.warning(codes::kDepfileName, w).in(options.depfile);
+  const std::string file = options.depfile_of(options.output);
+  if (file.empty()) return std::string();
+  if (overwrites_input(file, inputs, diagnostics) || overwrites_output(file, outputs, diagnostics)) return std::nullopt;
+  const emit::Depfile depfile =
+      emit::make_depfile(options.output, inputs.front(), inputs.subspan(1), data_file, options.depfile_style);
+  for (const auto& e : depfile.errors) diagnostics.error(codes::kDepfileName, e).in(file);
+  for (const auto& w : depfile.warnings) diagnostics.warning(codes::kDepfileName, w).in(file);
   if (diagnostics.failed()) return std::nullopt;
   return depfile.text;
 }
 
 void write_depfile(const ShardOptions& options, const std::string& text) {
-  if (!options.depfile.empty()) emit::write_depfile(options.depfile, text);
+  const std::string file = options.depfile_of(options.output);
+  if (!file.empty()) emit::write_depfile(file, text);
 }
 
 }  // namespace ampc::driver

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "ampc/diag/diagnostic.h"
+#include "ampc/driver/command_line.h"
+#include "ampc/driver/depfile_options.h"
 #include "ampc/driver/report.h"
 
 namespace CLI {
@@ -18,16 +20,21 @@ class App;
 namespace ampc::driver {
 
 /// Options that all three take.
-struct ShardOptions {
+struct ShardOptions : DepfileOptions {
   std::string output;
-  std::string depfile;
   bool write_if_changed = false;
   int jobs = 0;  // 0: as many as the machine has
   ReportOptions report;
 };
-void add_shard_options(CLI::App& app, ShardOptions& options, const std::string& output);
+/// `output` says what the output is; `first` and `example` are add_depfile_options()'s.
+void add_shard_options(CLI::App& app, ShardOptions& options, const std::string& output, std::string_view first,
+                       std::string_view example);
 /// -j, where no other option list has it.
 void add_jobs_option(CLI::App& app, ShardOptions& options);
+
+/// As parse(), with the names that compilers have for options of depfiles.
+std::optional<int> parse_shard_command(CLI::App& app, std::string_view command, const Arguments& args,
+                                       const ShardOptions& options, std::ostream& out, std::ostream& err);
 
 /// Does `work`, tells what is wrong, and `summary`, which it may set, where nothing is. Gives the exit code.
 int report_around(const ShardOptions& options, Diagnostics& diagnostics, const SourceMap& sources, std::ostream& err,
