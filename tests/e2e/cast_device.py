@@ -61,6 +61,24 @@ class CastDevice(unittest.TestCase):
                     self.assertEqual(got, want)
                     self.assertEqual(text.count(f"--cast-device {device}: "), 1, text)
 
+    def test_the_same_shards_from_everyone(self):
+        """What a device that is there, or is played, makes of them is a matter of unit tests."""
+        def ampc(*args):
+            done = subprocess.run([self.compiler.program, *map(str, args)], capture_output=True, text=True, cwd=self.folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stderr
+
+        for more in ([], ["--unmeasured"]):
+            ampc("plan", self.compiler.rules, self.model, "-o", "p", "--shards", 2, *more)
+            for shard in ("1/2", "2/2"):
+                cast = ["cast", "--plan", "p", "--shard", shard, "-v", "-o"]
+                self.assertNotIn("cast-device", ampc(*cast, "cpu"))
+                for device in ("cuda", "auto"):
+                    with self.subTest(more=more, shard=shard, device=device):
+                        text = ampc(*cast, "other", "--cast-device", device)
+                        self.assertEqual(text.count(f"--cast-device {device}: "), 1, text)
+                        self.assertEqual((self.folder / "other").read_bytes(), (self.folder / "cpu").read_bytes())
+
     def test_without_a_device_one_note_says_why(self):
         # No device is visible, whatever the machine has.
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -71,6 +89,13 @@ class CastDevice(unittest.TestCase):
             self.assertEqual(quiet, "")
             auto, *_ = self.compile("a.onnx", "--cast-device", "auto")
             self.assertNotIn("AMPC2009", auto)
+            plan = [self.compiler.program, "plan", self.compiler.rules, str(self.model), "-o", "p"]
+            subprocess.run(plan, check=True, capture_output=True, cwd=self.folder)
+            cast = [self.compiler.program, "cast", "--plan", "p", "--shard", "1/1", "-o", "s"]
+            for more, notes in ((["--cast-device", "cuda"], 1), (["--cast-device", "cuda", "-q"], 0), (["--cast-device", "auto"], 0)):
+                done = subprocess.run([*cast, *more], capture_output=True, text=True, cwd=self.folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stderr.count("note[AMPC2009]"), notes, done.stderr)
         finally:
             del os.environ["CUDA_VISIBLE_DEVICES"]
 
@@ -96,6 +121,11 @@ class CastDevice(unittest.TestCase):
         for word in ("--cast-device", "gpu", "cpu", "cuda", "auto"):
             self.assertIn(word, done.stderr)
         self.assertFalse((self.folder / "a.onnx").exists())
+        done = subprocess.run([self.compiler.program, "cast", "--plan", "p", "--shard", "1/1", "-o", "s", "--cast-device", "gpu"],
+                              capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(done.returncode, 2)
+        for word in ("--cast-device", "gpu", "cpu", "cuda", "auto", "ampc cast --help"):
+            self.assertIn(word, done.stderr)
 
 
 def main():

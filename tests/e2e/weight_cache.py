@@ -187,6 +187,89 @@ class WeightCache(unittest.TestCase):
             for entry in self.entries()[:4]:
                 entry.unlink()
 
+    # ---- ampc cast ---------------------------------------------------------------------------------------------------
+
+    def ampc(self, *args, status=0):
+        done = subprocess.run([self.compiler.program, *map(str, args)], capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+    def cast(self, shard, *more, taken=None, kept=None, plan="p"):
+        """A shard with the cache and without: the same. `taken` and `kept` as above."""
+        self.ampc("cast", "--plan", plan, "--shard", shard, "-o", "plain")
+        said = self.ampc("cast", "--plan", plan, "--shard", shard, "-o", f"{shard[0]}.shard", "-v", "--cache", self.cache, *more)
+        self.assertEqual((self.folder / f"{shard[0]}.shard").read_bytes(), (self.folder / "plain").read_bytes())
+        line = re.search(r"\n  cache: ([\d.]+) MB of cast weights taken, ([\d.]+) MB kept(.*)", said)
+        self.assertIsNotNone(line, said)
+        for what, number, text in (("taken", taken, line[1]), ("kept", kept, line[2])):
+            if number is not None:
+                self.assertAlmostEqual(float(text), number * WIDTH * WIDTH * 2 / 1e6, delta=0.06, msg=what)
+        return line[3]
+
+    def test_shards_share_with_whole_runs(self):
+        """Of a weight that a shard has whole, the entry is that of `ampc RULES MODEL`."""
+        for more in ([], ["--unmeasured"]):
+            with self.subTest(more):
+                shutil.rmtree(self.cache, ignore_errors=True)
+                self.ampc("plan", DEFAULT_RULES, self.model, "-o", "p", "--shards", 2, *more)
+                self.cast("1/2", taken=0, kept=2)
+                self.cast("1/2", taken=2, kept=0)
+                self.compile(taken=2, kept=2)
+                self.cast("2/2", taken=2, kept=0)
+                self.compile(taken=4, kept=0)
+                self.ampc("link", "--plan", "p", "1.shard", "2.shard", "-o", "linked.onnx")
+                self.assertEqual((self.folder / "linked.onnx").read_bytes(), self.run_in("plain")[0]["result.onnx"])
+
+    def test_parts_of_weights_in_shards(self):
+        self.ampc("plan", DEFAULT_RULES, self.model, "-o", "p", "--shards", 3)
+        before = [self.cast(f"{i}/3", taken=0) for i in (1, 2, 3)]
+        self.assertEqual(before, ["", "", ""])
+        self.compile(taken=2)  # the first and the last one are whole
+        for i in (1, 2, 3):
+            self.cast(f"{i}/3", kept=0)
+        self.cast("2/3", taken=4 / 3)
+
+    def test_shards_of_weights_out_of_range(self):
+        large = weights(1)[0]
+        large[7, :3] = 1e6
+        onnx.save(chain([large, *weights(2, 5)]), self.model)
+        self.ampc("plan", DEFAULT_RULES, self.model, "-o", "p", "--unmeasured")
+        for _ in range(2):
+            self.cast("1/1")
+            said = self.ampc("link", "--plan", "p", "1.shard", "-o", "linked.onnx", status=1)
+            self.assertIn("3 elements are too large for fp16", said)
+
+    def test_shards_of_an_edited_model(self):
+        self.ampc("plan", DEFAULT_RULES, self.model, "-o", "p")
+        self.cast("1/1", taken=0, kept=4)
+        changed = weights(4)
+        changed[1][5, 7] += 1
+        onnx.save(chain(changed), self.model)
+        said = self.ampc("cast", "--plan", "p", "--shard", "1/1", "-o", "s", "-v", "--cache", self.cache, status=1)
+        self.assertIn("holds other bytes than when the plan was made", said)
+        self.assertEqual(len(self.entries("fp16")), 4)  # nothing of it is kept
+        self.ampc("plan", DEFAULT_RULES, self.model, "-o", "p")
+        self.cast("1/1", taken=3, kept=1)
+
+    def test_shards_and_damaged_entries_and_the_size(self):
+        self.ampc("plan", DEFAULT_RULES, self.model, "-o", "p")
+        self.cast("1/1", taken=0, kept=4)
+        for entry in self.entries("fp16")[:3]:
+            self.flip(entry)
+        self.assertEqual(self.cast("1/1", taken=1, kept=3), ", 3 damaged entries removed")
+        self.cast("1/1", "--cache-size", 2 * WIDTH * WIDTH * 2 + 4000)
+        self.assertEqual(len(self.entries("fp16")), 2)
+        self.assertIn("--cache", self.ampc("cast", "--plan", "p", "--shard", "1/1", "-o", "s", "--cache-size", "1G", status=2))
+
+    def test_shards_and_a_folder_that_cannot_be_used(self):
+        self.cache.write_text("a file")
+        self.ampc("plan", DEFAULT_RULES, self.model, "-o", "p")
+        self.ampc("cast", "--plan", "p", "--shard", "1/1", "-o", "plain")
+        for more, noted in (([], True), (["-q"], False)):
+            said = self.ampc("cast", "--plan", "p", "--shard", "1/1", "-o", "s", "--cache", self.cache, *more)
+            self.assertEqual("note[AMPC2010]" in said, noted, said)
+            self.assertEqual((self.folder / "s").read_bytes(), (self.folder / "plain").read_bytes())
+
     def test_size(self):
         payload = WIDTH * WIDTH * 2
         limit = 2 * payload + 4000

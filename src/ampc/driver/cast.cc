@@ -10,17 +10,19 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "ampc/driver/cast_options.h"
 #include "ampc/driver/command.h"
 #include "ampc/driver/progress.h"
 #include "ampc/driver/shard_command.h"
-#include "ampc/emit/shard_file.h"
+#include "ampc/emit/shard_cast.h"
 #include "ampc/emit/temporary_file.h"
 
 namespace ampc::driver {
 namespace {
 
-struct Settings : ShardOptions {
+struct Settings : ShardOptions, CastOptions {
   std::string plan, shard, model;
+  bool verbose = false;
 };
 
 struct Which {
@@ -52,6 +54,8 @@ int cast_command(const Arguments& args, const Streams& streams) {
   app.add_option("--model", o.model, "The model, where it lies elsewhere than for ampc plan; its data beside it")
       ->type_name("FILE");
   add_shard_options(app, o, "The shard", "the plan", "3.shard has 3.d");
+  app.add_flag("-v,--verbose", o.verbose, "Tell more of what was done")->excludes(app.get_option("--quiet"));
+  add_cast_options(app, o);
   add_jobs_option(app, o);
   app.footer("Example: ampc cast --plan model.plan --shard 3/16 -o 3.shard");
   if (const auto over = parse_shard_command(app, "cast", args, o, streams.out, streams.err)) return *over;
@@ -76,11 +80,19 @@ int cast_command(const Arguments& args, const Streams& streams) {
     emit::OutputFile file(o.output);
     Progress progress(!o.report.quiet);
     progress.begin("casting " + o.shard, read, Progress::Unit::bytes);
-    emit::cast_shard(plan, asked->index, model, file, [&](std::uint64_t done) { progress.add(done); });
+    weights::CastRouter router(o.cast_on);
+    std::optional<emit::WeightCache> cache;
+    if (!o.cache.empty()) cache.emplace(o.cache, o.cache_size);
+    emit::WeightCache* const kept = cache ? &*cache : nullptr;
+    emit::cast_shard(plan, asked->index, model, file, {router, kept, [&](std::uint64_t done) { progress.add(done); }});
     progress.clear();
+    note_cast_faults(kept, router, diagnostics);
+    if (diagnostics.failed()) return kWrongInput;
     file.commit({o.write_if_changed, false});
     write_depfile(o, *depfile);
+    if (kept != nullptr) kept->trim();
     summary = fmt::format("{} -> {}: shard {}, {}", o.plan, o.output, o.shard, size_text(read));
+    if (o.verbose) summary += cast_summary(kept, router);
     return kOk;
   });
 }

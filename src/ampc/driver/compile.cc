@@ -180,12 +180,8 @@ class Run {
     const Written written =
         write_model(model, jobs, as_it_is, output, o_, router, confirm, cache_ ? &*cache_ : nullptr, diagnostics_);
     if (mistaken_) return kInternal;
-    if (cache_ && !cache_->fault().empty()) {
-      diagnostics_.note(codes::kCache, "weights are cast without the cache: " + cache_->fault());
-    }
-    for (const std::string& fault : router.faults()) {
-      diagnostics_.note(codes::kCastDevice, "the CPU did casts that were meant for a device: " + fault);
-    }
+    const emit::WeightCache* cache = cache_ ? &*cache_ : nullptr;
+    note_cast_faults(cache, router, diagnostics_);
     if (diagnostics_.failed()) return kWrongInput;
     if (o_.external_data && !written.data_file) {
       depfile = emit::make_depfile(output, model.path, others, {}, o_.depfile_style);
@@ -202,9 +198,7 @@ class Run {
     compiled_.bytes = written.bytes;
     compiled_.warnings = diagnostics_.warnings();
     if (cache_) cache_->trim();
-    if (o_.verbose && cache_) summary_ += "\n  " + cache_->summary();
-    const std::string measured = router.measured();
-    if (o_.verbose && !measured.empty()) summary_ += "\n  " + measured;
+    if (o_.verbose) summary_ += cast_summary(cache, router);
     return kOk;
   }
 

@@ -32,19 +32,7 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
   add_depfile_options(app, o, "the model", "out.onnx has out.d");
   o.unused_inputs.add_options(app);
   app.add_flag("--write-if-changed", o.write_if_changed, "Leave an output of the same bytes alone");
-  auto* cache = app.add_option("--cache", o.cache, "Folder of weights that were cast already, for many runs to share")
-                    ->type_name("DIR");
-  app.add_option("--cache-size", o.cache_size,
-                 "Most bytes in that folder, such as 500M: what was used longest ago goes")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("SIZE")
-      ->default_str("10G")
-      ->needs(cache);
-  std::string cast_on = "cpu";
-  app.add_option("--cast-device", cast_on, "Who casts weights: cpu, cuda, or auto, whichever is measured to be faster")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
-      ->type_name("WHO")
-      ->capture_default_str();
+  add_cast_options(app, o);
   std::string emit = "file";
   app.add_option("--emit", emit, "Print a stage instead of writing a model: ast, rules, decisions, onnx")
       ->check(CLI::IsMember({"ast", "rules", "decisions", "onnx"}))
@@ -75,9 +63,6 @@ std::optional<Options> parse_options(const Arguments& args, std::ostream& out, s
     return std::nullopt;
   }
   o.report.quiet = o.quiet;
-  o.cast_on = cast_on == "cuda"   ? weights::CastOn::cuda
-              : cast_on == "auto" ? weights::CastOn::automatic
-                                  : weights::CastOn::cpu;
   const std::map<std::string, Emit> stages{{"file", Emit::file},
                                            {"ast", Emit::ast},
                                            {"rules", Emit::rules},

@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "ampc/driver/cast_options.h"
 #include "ampc/driver/command_line.h"
 #include "ampc/driver/depfile_options.h"
 #include "ampc/driver/plan_options.h"
 #include "ampc/driver/report.h"
 #include "ampc/driver/unused_inputs.h"
-#include "ampc/weights/cast_on.h"
 
 namespace ampc::driver {
 
 enum class Emit : std::uint8_t { file, ast, rules, decisions, onnx };
 
-struct Options : PlanOptions, DepfileOptions {
+struct Options : PlanOptions, DepfileOptions, CastOptions {
   std::string rules;
   std::string model;
   std::string output;
@@ -26,9 +26,6 @@ struct Options : PlanOptions, DepfileOptions {
   std::uint64_t threshold = 1024;  // bytes from which on a weight goes into the data file
   UnusedInputs unused_inputs;
   bool write_if_changed = false;
-  std::string cache;                                   // folder; empty for none
-  std::uint64_t cache_size = std::uint64_t{10} << 30;  // bytes
-  weights::CastOn cast_on = weights::CastOn::cpu;
   Emit emit = Emit::file;
   std::string explain;
   std::vector<std::string> reports;  // files; the ending says which form

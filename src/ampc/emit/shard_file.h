@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 
@@ -20,13 +19,8 @@ struct ShardFile {
   std::map<std::uint64_t, weights::Stats> stats;  // by measured job: what casting its part found; no more than counts
 };
 
-/// Casts shard `index` into `file`. Reads the ranges that it is of and nothing else, from `model` and the files in its
-/// folder. `progress` may be empty; it is told of bytes of source, from any thread. Throws IoError, and ShardFault
-/// where the input cannot be read, or is not what the plan was made from.
-void cast_shard(const ShardPlan& plan, std::uint64_t index, const std::string& model, OutputFile& file,
-                const std::function<void(std::uint64_t)>& progress);
-/// The files that casting shard `index` reads.
-std::vector<std::string> files_of(const ShardPlan& plan, std::uint64_t index, const std::string& model);
+/// What stands at the end of a shard, behind its results.
+std::string shard_tail(const ShardFile& shard);
 
 /// What stands at the end of a mapped shard. Throws ShardFault where it is none; its results are not looked at.
 ShardFile read_shard(const MappedFile& file);

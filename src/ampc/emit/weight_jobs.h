@@ -39,9 +39,10 @@ struct WeightJob {
            weights::Stats* stats = nullptr) const;
 };
 
-/// Job i stands behind marker i; the first ones are the input's payloads as they are.
+/// Job i stands behind marker i; the first ones are the input's payloads as they are. Without a model, there are none.
 class WeightJobs {
  public:
+  WeightJobs() = default;
   explicit WeightJobs(const Model& m);
   std::uint64_t add(WeightJob job) {
     jobs_.push_back(job);
