@@ -196,9 +196,9 @@ class WeightCache(unittest.TestCase):
 
     def cast(self, shard, *more, taken=None, kept=None, plan="p"):
         """A shard with the cache and without: the same. `taken` and `kept` as above."""
-        self.ampc("cast", "--plan", plan, "--shard", shard, "-o", "plain")
+        self.ampc("cast", "--plan", plan, "--shard", shard, "-o", "plain.shard")
         said = self.ampc("cast", "--plan", plan, "--shard", shard, "-o", f"{shard[0]}.shard", "-v", "--cache", self.cache, *more)
-        self.assertEqual((self.folder / f"{shard[0]}.shard").read_bytes(), (self.folder / "plain").read_bytes())
+        self.assertEqual((self.folder / f"{shard[0]}.shard").read_bytes(), (self.folder / "plain.shard").read_bytes())
         line = re.search(r"\n  cache: ([\d.]+) MB of cast weights taken, ([\d.]+) MB kept(.*)", said)
         self.assertIsNotNone(line, said)
         for what, number, text in (("taken", taken, line[1]), ("kept", kept, line[2])):
@@ -264,11 +264,11 @@ class WeightCache(unittest.TestCase):
     def test_shards_and_a_folder_that_cannot_be_used(self):
         self.cache.write_text("a file")
         self.ampc("plan", DEFAULT_RULES, self.model, "-o", "p")
-        self.ampc("cast", "--plan", "p", "--shard", "1/1", "-o", "plain")
+        self.ampc("cast", "--plan", "p", "--shard", "1/1", "-o", "plain.shard")
         for more, noted in (([], True), (["-q"], False)):
             said = self.ampc("cast", "--plan", "p", "--shard", "1/1", "-o", "s", "--cache", self.cache, *more)
             self.assertEqual("note[AMPC2010]" in said, noted, said)
-            self.assertEqual((self.folder / "s").read_bytes(), (self.folder / "plain").read_bytes())
+            self.assertEqual((self.folder / "s").read_bytes(), (self.folder / "plain.shard").read_bytes())
 
     def test_size(self):
         payload = WIDTH * WIDTH * 2

@@ -99,13 +99,16 @@ TEST_F(ShardCastTest, AreTheCpusWhateverTheDeviceDoes) {
     for (const Call call : {Call::open, Call::upload, Call::cast, Call::download, Call::wait}) {
       for (const int n : {0, 1, 2}) {
         FakeDevice* device = nullptr;
-        CastRouter router(CastOn::cuda, [&] {
-          std::vector<std::unique_ptr<weights::Device>> devices;
-          devices.push_back(std::make_unique<FakeDevice>());
-          device = static_cast<FakeDevice*>(devices.back().get());
-          device->fail(call, n);
-          return devices;
-        }, {}, kMiB);
+        CastRouter router(
+            CastOn::cuda,
+            [&] {
+              std::vector<std::unique_ptr<weights::Device>> devices;
+              devices.push_back(std::make_unique<FakeDevice>());
+              device = static_cast<FakeDevice*>(devices.back().get());
+              device->fail(call, n);
+              return devices;
+            },
+            {}, kMiB);
         EXPECT_TRUE(cast(index, router) == want) << static_cast<int>(call) << " " << n;
         ASSERT_NE(device, nullptr);
         EXPECT_EQ(router.faults().empty(), n == 0);

@@ -31,9 +31,9 @@ void add_depfile_options(CLI::App& app, DepfileOptions& o, std::string_view firs
       ->type_name("FILE");
   app.add_flag("--depfile-beside", o.depfile_beside,
                fmt::format("The same into a file beside the output: {}; -MD or -MMD", example));
-  app.add_flag("--depfile-phony", o.depfile_style.phony,
-               fmt::format("A rule without recipe in it for each file but {}, so that make goes on without one; -MP",
-                           first));
+  app.add_flag(
+      "--depfile-phony", o.depfile_style.phony,
+      fmt::format("A rule without recipe in it for each file but {}, so that make goes on without one; -MP", first));
   app.add_option_function<std::vector<std::string>>(
          "--depfile-target",
          [&o](const std::vector<std::string>& names) {

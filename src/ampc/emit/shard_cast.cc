@@ -91,7 +91,8 @@ class ShardCast final : weights::CastWork {
     for (const auto& r : shard_.ranges) {
       const std::uint64_t s = plan_.jobs[r.job].source;
       if (!sources_.contains(s)) sources_.emplace(s, open_source(plan_, plan_.sources[s], model_));
-      for (std::uint64_t at = 0; at < r.size; at += slices_[range_of_.size() - 1].size) range_of_.push_back(places_.size());
+      for (std::uint64_t at = 0; at < r.size; at += slices_[range_of_.size() - 1].size)
+        range_of_.push_back(places_.size());
       places_.push_back(offset);
       offset += plan_.result_size(r);
       add(r);
@@ -191,11 +192,11 @@ class ShardCast final : weights::CastWork {
   OutputFile& file_;
   const ShardCasters& casters_;
   std::vector<Slice> slices_;
-  std::vector<std::size_t> range_of_;          // by slice
-  std::vector<std::uint64_t> places_;          // by range: where its result begins
+  std::vector<std::size_t> range_of_;            // by slice
+  std::vector<std::uint64_t> places_;            // by range: where its result begins
   std::map<std::uint64_t, MappedFile> sources_;  // by index in the plan
-  WeightJobs jobs_;                            // one for each range
-  std::vector<char> known_;                    // by range: whether the cache has told what casting it does
+  WeightJobs jobs_;                              // one for each range
+  std::vector<char> known_;                      // by range: whether the cache has told what casting it does
   PieceHashes read_, written_;
   std::mutex mutex_;  // guards what follows
   std::map<std::uint64_t, weights::Stats> stats_;
