@@ -209,7 +209,7 @@ class Shards(unittest.TestCase):
         text = self.plan(count=64).read_bytes()
         self.assertLess(len(text), self.model.stat().st_size / 20)
         first, second = text.split(b"\n")[:2]
-        self.assertRegex(first.decode(), r"^ampc plan 1 [0-9a-f]{32}$")
+        self.assertRegex(first.decode(), r"^ampc plan 2 [0-9a-f]{32}$")
         self.assertEqual(len(json.loads(second)["shards"]), 64)
 
     def test_shards_are_balanced(self):
@@ -310,6 +310,116 @@ class Shards(unittest.TestCase):
             self.assert_refused(done, "weight 'w", "--unmeasured", code="AMPC2007")
             self.assertEqual((self.folder / "out.onnx").read_text(), "old")
 
+    # ---- another model, of which a plan has read a sample ------------------------------------------------------------
+
+    def write(self, path, change=lambda arrays: None, external=False):
+        (Path(path).parent / "w.bin").unlink(missing_ok=True)  # onnx would append to it
+        more = dict(save_as_external_data=True, location="w.bin", size_threshold=1024) if external else {}
+        onnx.save(model_of(change, raw=True), path, **more)
+
+    @staticmethod
+    def one_number(arrays):
+        """Far from the ends of the weight, as of any half of it."""
+        arrays[0][WIDTH * 5 // 16, 3] += 1
+
+    def test_unmeasured_and_another_model_of_the_same_size(self):
+        def trained(arrays):
+            for a in arrays:
+                a += np.float32(0.001)
+
+        for external in (False, True):
+            self.write(self.model, external=external)
+            size = self.model.stat().st_size
+            self.plan(count=3, more=["--unmeasured"])
+            before = self.cast(3)
+            # All weights are others: whoever casts sees it.
+            self.write(self.model, trained, external=external)
+            self.assertEqual(self.model.stat().st_size, size)
+            for i in (1, 2, 3):
+                self.assert_refused(self.ampc("cast", "--plan", "p", "--shard", f"{i}/3", "-o", "s"), "other bytes",
+                                    "make the plan again", code="AMPC1016")
+            # A name is another, of as many letters, and no weight is.
+            self.write(self.model, external=external)
+            whole = self.model.read_bytes()
+            self.assertEqual(whole.count(b"table"), 2)
+            self.model.write_bytes(whole.replace(b"table", b"tafel"))
+            for i in (1, 2, 3):
+                self.assert_refused(self.ampc("cast", "--plan", "p", "--shard", f"{i}/3", "-o", "s"),
+                                    "in more than its weights", code="AMPC1016")
+            # The same bytes in another file are the same model.
+            self.model.unlink()
+            self.write(self.model, external=external)
+            self.assertEqual([s.read_bytes() for s in self.cast(3, end="again")], [s.read_bytes() for s in before])
+
+    def test_link_can_make_sure_of_every_byte(self):
+        """One number between those of the sample: no cast sees it, and the linker does where it is given the model."""
+        for external in (False, True):
+            versions = []
+            for name, change in (("old", lambda arrays: None), ("new", self.one_number)):
+                (self.folder / name).mkdir(exist_ok=True)
+                self.write(self.folder / name / "model.onnx", change, external)
+                versions.append(self.folder / name / "model.onnx")
+            old, new = versions
+            self.plan(old, count=2, more=["--unmeasured"])
+            of_old = self.cast(2, more=["--model", old], end="old")
+            of_new = self.cast(2, more=["--model", new], end="new")
+            differ = [i for i in (0, 1) if of_old[i].read_bytes() != of_new[i].read_bytes()]
+            self.assertEqual(len(differ), 1)
+            mixed = [of_new[0], of_old[1]] if differ == [0] else [of_old[0], of_new[1]]
+            self.good("link", "--plan", "p", *of_old, "-o", "out.onnx", "--model", old, "--depfile", "l.d")
+            self.assertIn(str(old), (self.folder / "l.d").read_text())
+            self.assertEqual("w.bin" in (self.folder / "l.d").read_text(), external)
+            linked = self.compiler.run(old, self.folder / "whole.onnx")
+            self.assertEqual(linked.returncode, 0, linked.stderr)
+            self.assertEqual((self.folder / "out.onnx").read_bytes(), (self.folder / "whole.onnx").read_bytes())
+            number = differ[0] + 1
+            for shards, model, end in ((mixed, old, "new"), (of_old, new, "old"), (of_new, old, "new")):
+                done = self.ampc("link", "--plan", "p", *shards, "-o", "none.onnx", "--model", model)
+                self.assert_refused(done, f"p.{number}.{end}", "another model", f"--shard {number}/2", code="AMPC2006")
+                self.assertFalse((self.folder / "none.onnx").exists())
+            # Without it, nothing can tell: that much --unmeasured leaves open.
+            self.good("link", "--plan", "p", *mixed, "-o", "out.onnx")
+            # A plan that has read the weights knows every byte.
+            self.plan(old, count=2)
+            done = self.ampc("cast", "--plan", "p", "--shard", f"{number}/2", "-o", "s", "--model", new)
+            self.assert_refused(done, "other bytes", code="AMPC1016")
+            shards = self.cast(2, more=["--model", old])
+            self.good("link", "--plan", "p", *shards, "-o", "out.onnx", "--model", old)
+            done = self.ampc("link", "--plan", "p", *shards, "-o", old, "--model", old)
+            self.assert_refused(done, code="AMPC2002")
+            done = self.ampc("link", "--plan", "p", *shards, "-o", "none.onnx", "--model", "absent.onnx")
+            self.assert_refused(done, "cannot read what the plan was made from", code="AMPC1001")
+
+    def test_unmeasured_needs_the_model_beside_its_data(self):
+        self.write(self.model, external=True)
+        self.plan("model.onnx", count=2, more=["--unmeasured"])
+        self.cast(2, more=["--depfile", "c.d"])
+        self.assertEqual((self.folder / "c.d").read_text().replace("\\\n", "").split()[1:], ["p", "model.onnx", "w.bin"])
+        self.model.unlink()
+        self.assert_refused(self.ampc("cast", "--plan", "p", "--shard", "2/2", "-o", "s"), "--model", code="AMPC1001")
+
+    def test_unmeasured_reads_a_sample(self):
+        """By memory: pages of a mapped file count where they are read. The weight has 61 MiB."""
+        model = helper.make_model(helper.make_graph(
+            [helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4000])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4000])],
+            [numpy_helper.from_array(np.ones((4000, 4000), np.float32), "w")]), ir_version=9,
+            opset_imports=[helper.make_opsetid("", 17)])
+        onnx.save(model, self.model)
+
+        def peak(*more):
+            process = subprocess.Popen([self.compiler.program, "plan", DEFAULT_RULES, "model.onnx", "-o", "p", "-q", *more],
+                                       cwd=self.folder)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0)
+            return usage.ru_maxrss / 1024  # MiB
+
+        unmeasured = peak("--unmeasured")
+        self.write(self.model)
+        self.assertLess(unmeasured - peak("--unmeasured"), 10)
+
     # ---- what is refused ---------------------------------------------------------------------------------------------
 
     def refuse_link(self, shards, *parts, plan="p", code="AMPC2006"):
@@ -363,7 +473,7 @@ class Shards(unittest.TestCase):
                 self.assert_refused(self.ampc("cast", "--plan", "p", "--shard", "1/3", "-o", "s"), code="AMPC2005")
         plan.write_bytes(whole[:-1])
         self.refuse_link(shards, "damaged", code="AMPC2005")
-        plan.write_bytes(whole.replace(b"ampc plan 1 ", b"ampc plan 9 ", 1))
+        plan.write_bytes(whole.replace(b"ampc plan 2 ", b"ampc plan 9 ", 1))
         self.refuse_link(shards, "format 9", code="AMPC2005")
         plan.unlink()
         self.refuse_link(shards, "cannot read the plan", code="AMPC1001")

@@ -91,7 +91,8 @@ int plan_command(const Arguments& args, const Streams& streams) {
       ->type_name("N")
       ->capture_default_str();
   app.add_flag("--unmeasured", o.unmeasured,
-               "Read no weights: ampc link refuses the plan where one turns out to be out of range");
+               "Read no more than a sample of the weights: ampc link refuses the plan where one turns out to be out of "
+               "range, and needs --model to be sure of the bytes between");
   app.add_flag("--external-data", o.external_data,
                "Weights in a file beside the output, as is done by itself beyond 2 GiB");
   app.add_option("--threshold", o.threshold, "Least bytes of a weight that goes into that file")

@@ -1,20 +1,16 @@
 #include "ampc/emit/shard_cast.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
 #include <span>
-#include <system_error>
-
-#include <fmt/format.h>
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/emit/content_hash.h"
 #include "ampc/emit/file_tasks.h"
 #include "ampc/emit/shard_file.h"
-#include "ampc/model/mapped_file.h"
+#include "ampc/emit/shard_sources.h"
 
 namespace ampc::emit {
 namespace {
@@ -22,27 +18,6 @@ namespace {
 using Kind = ShardPlan::Kind;
 
 constexpr std::uint64_t kLeastForDevice = std::uint64_t{64} << 10;  // of result: below, the calls cost more
-
-std::string path_of(const ShardPlan::Source& source, const std::string& model) {
-  if (source.location.empty()) return model;
-  return (std::filesystem::path(model).parent_path() / source.location).string();
-}
-
-MappedFile open_source(const ShardPlan& plan, const ShardPlan::Source& source, const std::string& model) {
-  const std::string path = path_of(source, model);
-  MappedFile file;
-  try {
-    file = MappedFile(path);
-  } catch (const std::system_error& e) {
-    throw unreadable(path, e.code().value(), "what the plan was made from",
-                     "give the model's place with --model, its data beside it");
-  }
-  if (file.bytes().size() == source.size) return file;
-  throw ShardFault(
-      codes::kInputChanged, path,
-      fmt::format("the file has {} bytes; the plan was made from one of {}", file.bytes().size(), source.size),
-      fmt::format("give the file that '{}' was when the plan was made, or make the plan again", plan.model));
-}
 
 class ShardCast final : weights::CastWork {
  public:
@@ -55,12 +30,16 @@ class ShardCast final : weights::CastWork {
         file_(file),
         casters_(casters),
         slices_(slices_of(plan, shard_)),
+        sources_(plan, model),
+        samples_(samples(plan, shard_)),
         read_(slices_.size()),
-        written_(slices_.size()) {}
+        written_(slices_.size()),
+        sampled_(samples_.size()) {}
 
   void run() {
     collect();
-    ShardFile made{plan_.id, index_, slices_.empty() ? 0 : slices_.back().offset + slices_.back().result_size, {}, {}};
+    ShardFile made{plan_.id, index_, slices_.empty() ? 0 : slices_.back().offset + slices_.back().result_size,
+                   {},       {},     {}};
     file_.set_size(made.size);
     if (casters_.cache != nullptr) look_up();
     std::vector<std::size_t> here;
@@ -80,17 +59,24 @@ class ShardCast final : weights::CastWork {
       for (std::size_t i = 0; i < places_.size(); ++i) casters_.cache->store(jobs_, i, file_, places_[i]);
     }
     made.hash = written_.whole();
+    made.source = read_.whole();
     made.stats = stats_;
     const std::string tail = shard_tail(made);
     file_.write_at(made.size, std::as_bytes(std::span(tail.data(), tail.size())));
   }
 
  private:
+  static std::vector<Sample> samples(const ShardPlan& plan, const ShardPlan::Shard& shard) {
+    return shard.sample.empty() ? std::vector<Sample>{} : samples_of(plan, shard);
+  }
+
   void collect() {
+    if (!plan_.frame.empty() && frame_hash(plan_, sources_.open(0)) != plan_.frame) {
+      throw other_model("the model is another than the one that the plan was made from, in more than its weights");
+    }
     std::uint64_t offset = 0;
     for (const auto& r : shard_.ranges) {
-      const std::uint64_t s = plan_.jobs[r.job].source;
-      if (!sources_.contains(s)) sources_.emplace(s, open_source(plan_, plan_.sources[s], model_));
+      sources_.open(plan_.jobs[r.job].source);
       for (std::uint64_t at = 0; at < r.size; at += slices_[range_of_.size() - 1].size)
         range_of_.push_back(places_.size());
       places_.push_back(offset);
@@ -135,6 +121,11 @@ class ShardCast final : weights::CastWork {
     const ShardPlan::Job& job = plan_.jobs[slice.job];
     read_at(sources_.at(job.source), job.offset + slice.begin, source);
     read_.set(i, source);
+    const auto first = std::lower_bound(samples_.begin(), samples_.end(), i,
+                                        [](const Sample& s, std::size_t slice) { return s.slice < slice; });
+    for (auto s = first; s != samples_.end() && s->slice == i; ++s) {
+      sampled_.set(static_cast<std::size_t>(s - samples_.begin()), source.subspan(s->begin - slice.begin, s->size));
+    }
   }
 
   void store(std::size_t i, std::span<const std::byte> result, const weights::Stats& stats) override {
@@ -176,13 +167,15 @@ class ShardCast final : weights::CastWork {
   }
 
   void check() const {
-    const bool changed =
-        std::any_of(sources_.begin(), sources_.end(), [](const auto& s) { return s.second.changed(); });
-    if (!changed && (shard_.hash.empty() || read_.whole() == shard_.hash)) return;
-    throw ShardFault(codes::kInputChanged, model_,
-                     changed ? "the model or its data was written to while it was read"
-                             : "the model or its data holds other bytes than when the plan was made",
-                     "give the files that the plan was made from, or make the plan again");
+    if (sources_.changed()) throw other_model("the model or its data was written to while it was read");
+    const bool same = shard_.hash.empty() || read_.whole() == shard_.hash;
+    if (same && (shard_.sample.empty() || sampled_.whole() == shard_.sample)) return;
+    throw other_model("the model or its data holds other bytes than when the plan was made");
+  }
+
+  ShardFault other_model(const std::string& message) const {
+    return {codes::kInputChanged, model_, message,
+            "give the files that the plan was made from, or make the plan again"};
   }
 
   const ShardPlan& plan_;
@@ -192,12 +185,13 @@ class ShardCast final : weights::CastWork {
   OutputFile& file_;
   const ShardCasters& casters_;
   std::vector<Slice> slices_;
-  std::vector<std::size_t> range_of_;            // by slice
-  std::vector<std::uint64_t> places_;            // by range: where its result begins
-  std::map<std::uint64_t, MappedFile> sources_;  // by index in the plan
-  WeightJobs jobs_;                              // one for each range
-  std::vector<char> known_;                      // by range: whether the cache has told what casting it does
-  PieceHashes read_, written_;
+  ShardSources sources_;
+  std::vector<Sample> samples_;        // none where the plan has a hash of everything
+  std::vector<std::size_t> range_of_;  // by slice
+  std::vector<std::uint64_t> places_;  // by range: where its result begins
+  WeightJobs jobs_;                    // one for each range
+  std::vector<char> known_;            // by range: whether the cache has told what casting it does
+  PieceHashes read_, written_, sampled_;
   std::mutex mutex_;  // guards what follows
   std::map<std::uint64_t, weights::Stats> stats_;
 };
@@ -206,9 +200,10 @@ class ShardCast final : weights::CastWork {
 
 std::vector<std::string> files_of(const ShardPlan& plan, std::uint64_t index, const std::string& model) {
   std::set<std::uint64_t> sources;
+  if (!plan.frame.empty()) sources.insert(0);
   for (const auto& r : plan.shards.at(index).ranges) sources.insert(plan.jobs[r.job].source);
   std::vector<std::string> files;
-  for (const std::uint64_t s : sources) files.push_back(path_of(plan.sources[s], model));
+  for (const std::uint64_t s : sources) files.push_back(ShardSources(plan, model).path(s));
   return files;
 }
 

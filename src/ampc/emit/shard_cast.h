@@ -21,7 +21,8 @@ struct ShardCasters {
 };
 
 /// Casts shard `index` into `file`. Reads the ranges that it is of and nothing else, from `model` and the files in its
-/// folder. Throws IoError, and ShardFault where the input cannot be read, or is not what the plan was made from.
+/// folder; where the plan was made without reading weights, also what the model has beside them. Throws IoError, and
+/// ShardFault where the input cannot be read, or is not what the plan was made from.
 void cast_shard(const ShardPlan& plan, std::uint64_t index, const std::string& model, OutputFile& file,
                 const ShardCasters& casters);
 /// The files that casting shard `index` reads.

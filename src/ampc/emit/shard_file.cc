@@ -1,6 +1,5 @@
 #include "ampc/emit/shard_file.h"
 
-#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,16 +7,15 @@
 
 #include "ampc/diag/model_codes.h"
 #include "ampc/emit/content_hash.h"
-#include "ampc/model/read_at.h"
 
 namespace ampc::emit {
 namespace {
 
 using nlohmann::json;
 
-// The last line tells the length and the hash of the JSON before it: "ampc shard 1 LENGTH HASH".
+// The last line tells the length and the hash of the JSON before it: "ampc shard 2 LENGTH HASH".
 constexpr std::string_view kMagic = "ampc shard ";
-constexpr std::string_view kVersion = "1";
+constexpr std::string_view kVersion = "2";
 constexpr std::size_t kLengthDigits = 16;
 constexpr std::size_t kHashDigits = 32;
 constexpr std::size_t kLineSize = kMagic.size() + kVersion.size() + 1 + kLengthDigits + 1 + kHashDigits + 1;
@@ -27,16 +25,11 @@ constexpr std::size_t kLineSize = kMagic.size() + kVersion.size() + 1 + kLengthD
 std::string shard_tail(const ShardFile& shard) {
   json stats = json::array();
   for (const auto& [job, s] : shard.stats) stats.push_back({job, s.count, s.overflow, s.underflow});
-  const json j = {
-      {"plan", shard.plan}, {"index", shard.index}, {"size", shard.size}, {"hash", shard.hash}, {"stats", stats}};
+  const json j = {{"plan", shard.plan}, {"index", shard.index},   {"size", shard.size},
+                  {"hash", shard.hash}, {"source", shard.source}, {"stats", stats}};
   const std::string text = j.dump() + '\n';
   const std::string hash = content_hash(std::as_bytes(std::span(text.data(), text.size())));
   return text + fmt::format("{}{} {:0{}x} {}\n", kMagic, kVersion, text.size(), kLengthDigits, hash);
-}
-
-void read_at(const MappedFile& file, std::uint64_t offset, std::span<std::byte> out) {
-  if (ampc::read_at(file.fd(), offset, out) == out.size()) return;
-  throw unreadable(file.path(), errno != 0 ? errno : EIO, "the file");
 }
 
 ShardFile read_shard(const MappedFile& file) {
@@ -76,6 +69,7 @@ ShardFile read_shard(const MappedFile& file) {
     j.at("index").get_to(shard.index);
     j.at("size").get_to(shard.size);
     j.at("hash").get_to(shard.hash);
+    j.at("source").get_to(shard.source);
     for (const json& s : j.at("stats")) {
       weights::Stats& stats = shard.stats[s.at(0)];
       s.at(1).get_to(stats.count);

@@ -16,6 +16,7 @@ struct ShardFile {
   std::uint64_t index = 0;                        // in its shards
   std::uint64_t size = 0;                         // bytes of the results
   std::string hash;                               // of the slices' results, as PieceHashes has it
+  std::string source;                             // of what they were made from
   std::map<std::uint64_t, weights::Stats> stats;  // by measured job: what casting its part found; no more than counts
 };
 
@@ -24,9 +25,5 @@ std::string shard_tail(const ShardFile& shard);
 
 /// What stands at the end of a mapped shard. Throws ShardFault where it is none; its results are not looked at.
 ShardFile read_shard(const MappedFile& file);
-
-/// Reads `out.size()` bytes at `offset`, without the file's mapping, whose pages would count as memory of this process.
-/// Throws ShardFault.
-void read_at(const MappedFile& file, std::uint64_t offset, std::span<std::byte> out);
 
 }  // namespace ampc::emit

@@ -18,6 +18,7 @@
 #include "ampc/diag/model_codes.h"
 #include "ampc/emit/content_hash.h"
 #include "ampc/emit/file_tasks.h"
+#include "ampc/emit/shard_sources.h"
 
 namespace ampc::emit {
 namespace {
@@ -91,6 +92,19 @@ void ShardLinker::open(std::span<const std::string> paths) {
                     fmt::format("cast with --shard {}, and give all of them", missing.front()));
   }
   for (auto& input : found) inputs_.push_back(std::move(*input));
+}
+
+void ShardLinker::compare(const std::string& model) const {
+  ShardSources sources(plan_, model);
+  for (const Input& input : inputs_) {
+    const std::uint64_t i = input.shard.index;
+    if (source_hash(plan_, plan_.shards[i], sources) == input.shard.source) continue;
+    throw bad_shard(input.file.path(), fmt::format("this shard was cast from another model than '{}'", model),
+                    fmt::format("cast it again with --shard {}/{}", i + 1, plan_.shards.size()));
+  }
+  if (!sources.changed()) return;
+  throw ShardFault(codes::kInputChanged, model, "the model or its data was written to while it was read",
+                   "let nothing write to it during the run");
 }
 
 Image ShardLinker::image(const std::string& data_name) {

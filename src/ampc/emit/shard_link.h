@@ -26,6 +26,9 @@ class ShardLinker {
   ShardLinker(const ShardLinker&) = delete;
   ShardLinker& operator=(const ShardLinker&) = delete;
 
+  /// Reads what the shards were cast from, and throws ShardFault where it is not `model`, and the files in its folder.
+  void compare(const std::string& model) const;
+
   /// The model, with its data file called `data_name` where it has one. Throws ShardFault.
   Image image(const std::string& data_name);
 

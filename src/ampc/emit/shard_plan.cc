@@ -16,10 +16,10 @@ namespace {
 
 using nlohmann::json;
 
-// The first line says what the file is, and which: "ampc plan 1 HASH", of all that follows. The second is JSON; then
+// The first line says what the file is, and which: "ampc plan 2 HASH", of all that follows. The second is JSON; then
 // come the skeleton and the results.
 constexpr std::string_view kMagic = "ampc plan ";
-constexpr std::string_view kVersion = "1";
+constexpr std::string_view kVersion = "2";
 constexpr std::size_t kHashDigits = 32;
 constexpr std::string_view kAgain = "make the plan again with ampc plan";
 
@@ -30,6 +30,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 json to_json(const ShardPlan& plan) {
   json j = {{"tool", plan.tool},
             {"model", plan.model},
+            {"frame", plan.frame},
             {"skeleton", plan.skeleton.size()},
             {"results", plan.results.size()},
             {"verbatim", plan.verbatim},
@@ -47,7 +48,7 @@ json to_json(const ShardPlan& plan) {
   for (const auto& shard : plan.shards) {
     json ranges = json::array();
     for (const auto& r : shard.ranges) ranges.push_back({r.job, r.begin, r.size});
-    j["shards"].push_back({{"hash", shard.hash}, {"ranges", std::move(ranges)}});
+    j["shards"].push_back({{"hash", shard.hash}, {"sample", shard.sample}, {"ranges", std::move(ranges)}});
   }
   if (plan.data) {
     json pieces = json::array();
@@ -61,6 +62,7 @@ ShardPlan from_json(const json& j) {
   ShardPlan plan;
   j.at("tool").get_to(plan.tool);
   j.at("model").get_to(plan.model);
+  j.at("frame").get_to(plan.frame);
   j.at("verbatim").get_to(plan.verbatim);
   for (const json& s : j.at("sources")) plan.sources.push_back({s.at(0), s.at(1)});
   for (const json& job : j.at("jobs")) {
@@ -76,6 +78,7 @@ ShardPlan from_json(const json& j) {
   for (const json& s : j.at("shards")) {
     auto& shard = plan.shards.emplace_back();
     s.at("hash").get_to(shard.hash);
+    s.at("sample").get_to(shard.sample);
     for (const json& r : s.at("ranges")) shard.ranges.push_back({r.at(0), r.at(1), r.at(2)});
   }
   if (const auto data = j.find("data"); data != j.end()) {
@@ -111,7 +114,8 @@ bool stays_below(const std::string& location) {
 /// Whoever wrote the file, nothing out of its bounds is read or written by it.
 bool sound(const ShardPlan& plan) {
   const auto below = [](const auto& s) { return stays_below(s.location); };
-  if (plan.shards.empty() || !std::all_of(plan.sources.begin(), plan.sources.end(), below)) return false;
+  if (plan.shards.empty() || plan.sources.empty() || !std::all_of(plan.sources.begin(), plan.sources.end(), below))
+    return false;
   if (plan.verbatim && plan.jobs.size() != 1) return false;
   for (const auto& job : plan.jobs) {
     if (!possible(plan, job)) return false;

@@ -63,7 +63,8 @@ struct ShardPlan {
   };
   struct Shard {
     std::vector<Range> ranges;
-    std::string hash;  // of what they hold; empty where the plan was made without reading it
+    std::string hash;    // of what they hold; empty where the plan was made without reading it
+    std::string sample;  // else: of samples_of() it
   };
 
   std::string tool;   // version of the ampc that made it
@@ -72,6 +73,7 @@ struct ShardPlan {
   std::vector<Job> jobs;
   std::vector<Assumption> assumptions;
   std::vector<Shard> shards;
+  std::string frame;               // frame_hash() of the model, where the plan was made without reading its weights
   std::string skeleton;            // the output's message, a marker for each job
   std::string results;             // of `ready`
   bool verbatim = false;           // the output is job 0 and nothing else

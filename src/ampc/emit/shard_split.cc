@@ -11,6 +11,7 @@
 
 #include "ampc/emit/content_hash.h"
 #include "ampc/emit/model_writer.h"
+#include "ampc/emit/shard_sources.h"
 #include "ampc/model/storage.h"
 #include "ampc/model/tensors.h"
 
@@ -51,7 +52,7 @@ class Splitter {
       plan_.skeleton = skeleton_of(*m_.proto);
     }
     cut(options.shards);
-    if (options.hashed) hash();
+    options.hashed ? hash() : sample();
     return std::move(plan_);
   }
 
@@ -203,6 +204,21 @@ class Splitter {
         hashes.set(i, files_[job.source]->bytes().subspan(job.offset + slices[i].begin, slices[i].size));
       });
       shard.hash = hashes.whole();
+    }
+  }
+
+  void sample() {
+    plan_.frame = frame_hash(plan_, m_.storage->file);
+    for (auto& shard : plan_.shards) {
+      const std::vector<Sample> samples = samples_of(plan_, shard);
+      PieceHashes hashes(samples.size());
+      tbb::parallel_for(std::size_t{0}, samples.size(), [&](std::size_t i) {
+        const Job& job = plan_.jobs[samples[i].job];
+        std::vector<std::byte> buffer(samples[i].size);
+        read_at(*files_[job.source], job.offset + samples[i].begin, buffer);
+        hashes.set(i, buffer);
+      });
+      shard.sample = hashes.whole();
     }
   }
 

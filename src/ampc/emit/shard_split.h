@@ -13,7 +13,7 @@ namespace ampc::emit {
 struct SplitOptions {
   std::uint64_t shards = 1;
   bool as_it_is = false;  // the output is the input's own bytes
-  bool hashed = true;     // whoever casts a shard can tell whether it reads what the plan was made from
+  bool hashed = true;     // all is read, and whoever casts a shard can tell any other byte; else by a sample
 };
 
 /// The payloads of `m`, as `jobs` has them, in that many shards of about as many bytes read and written. `data` is
