@@ -19,6 +19,9 @@ import time
 import unittest
 from pathlib import Path
 
+import onnx
+from onnx import TensorProto, helper
+
 from compiler import CASES
 
 ARGS = None
@@ -194,6 +197,99 @@ class Build(unittest.TestCase):
             self.assertIn(f"[{self.count}/{self.count}]", done)
             self.assertIn("no work to do", subprocess.run(ninja, capture_output=True, text=True).stdout)
             shutil.rmtree(self.folder / "out")
+
+    # ---- memory --------------------------------------------------------------------------------------------------------
+
+    def large_models(self, count, mebibytes):
+        """Models of one weight each, whose file is so large; zeros take no room on the disk."""
+        shutil.rmtree(self.folder / "in")
+        (self.folder / "in").mkdir()
+        rows = mebibytes * 256
+        for i in range(count):
+            weight = helper.make_tensor("w", TensorProto.FLOAT, [rows, 1024], bytes(rows * 4096), raw=True)
+            graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], f"g{i}",
+                                      [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, rows])],
+                                      [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1024])], [weight])
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9),
+                      self.folder / "in" / f"{i}.onnx")
+        self.manifest.write_text('root: in\nmodels: "*.onnx"\nrules: rules/team.amp\nout: out\n')
+
+    def most_at_a_time(self, *more):
+        """How many models the build had mapped at most, as often as one can look."""
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        build = subprocess.Popen([ARGS.ampc, "build", *map(str, more)], cwd=self.folder, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+        most, looks = 0, 0
+        while build.poll() is None:
+            try:
+                maps = Path(f"/proc/{build.pid}/maps").read_text()
+            except OSError:
+                break
+            most = max(most, len({line.split()[-1] for line in maps.splitlines() if "/in/" in line and line.endswith(".onnx")}))
+            looks += 1
+        said = build.communicate()[0]
+        self.assertEqual(build.returncode, 0, said)
+        self.assertGreater(looks, 10)
+        return most, said
+
+    def test_memory_bounds_what_runs_at_a_time(self):
+        self.large_models(4, 48)  # each counts for 64 MiB more
+        one, said = self.most_at_a_time("-j4", "--memory", "200M")
+        self.assertIn("4 built", said)
+        self.assertEqual(one, 1)
+        made = self.outputs()
+        # One that is larger than all of it runs nevertheless, alone.
+        alone, said = self.most_at_a_time("-j4", "--memory", "1M")
+        self.assertIn("4 built", said)
+        self.assertEqual(alone, 1)
+        self.assertEqual(self.outputs(), made)
+        # With room for all of them, more are seen; that takes a machine that gives the threads their turns.
+        for _ in range(5):
+            most, said = self.most_at_a_time("-j4", "--memory", "1G")
+            self.assertEqual(self.outputs(), made)
+            if most > 1:
+                break
+        self.assertGreater(most, 1)
+        two, said = self.most_at_a_time("-j4", "--memory", "224M")
+        self.assertLessEqual(two, 2)
+
+    def test_wrong_sizes(self):
+        for size, says in (("much", "'much' is no size; write a number of bytes, or one with K, M, G or T behind it"),
+                           ("-1", "'-1' is no size"), ("0", "'0' is too little; write a number of bytes"),
+                           ("99999999999T", "is more bytes than can be counted; write a smaller size")):
+            done = subprocess.run([ARGS.ampc, "build", f"--memory={size}"], cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"ampc build: --memory: {says}" if says[0] == "'" else says, done.stderr)
+            self.assertFalse((self.folder / "out").exists())
+
+    # ---- many outputs --------------------------------------------------------------------------------------------------
+
+    def test_a_second_run_over_many_outputs(self):
+        """By the clock of a machine that may do other work too: the best of a few runs, beside a look at nothing."""
+        models = sorted(CASES.glob("*.onnx"))
+        shutil.rmtree(self.folder / "in")
+        (self.folder / "in").mkdir()
+        for path in [*models, *CASES.glob("*.data")]:
+            shutil.copy(path, self.folder / "in")
+        first = time.monotonic()
+        self.run_ampc("build")
+        first = time.monotonic() - first
+        count = len(self.outputs())
+        self.assertGreater(count, 100)
+        times, stamps = [], None
+        for _ in range(5):
+            begin = time.monotonic()
+            done = subprocess.run([ARGS.ampc, "build"], cwd=self.folder, capture_output=True, text=True)
+            times.append(time.monotonic() - begin)
+            self.assertEqual(done.stdout, f"done:      0 built, {count} unchanged, 0 skipped, 0 failed, 0 not tried\n")
+            # The second run looks once more at what was written within a tick of the clock before its record was.
+            now = {p: p.stat().st_mtime_ns for p in (self.folder / "out").rglob("*") if p.is_file()}
+            self.assertEqual(now, stamps or now)
+            stamps = now
+        print(f"{count} outputs: {first:.2f} s, then {times[0]:.3f} s, then {min(times):.3f} s: "
+              f"{min(times) / count * 1e5:.0f} ms per 100 outputs", flush=True)
+        # A build with sanitizers, or an emulated machine, is slower in all that it does.
+        self.assertLess(min(times) / count * 100, max(0.2, first / count * 100 / 5))
 
     def test_wrong_manifests(self):
         good = "models: '*.onnx'\nroot: in\nrules: rules/team.amp\nout: out\n"

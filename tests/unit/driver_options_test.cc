@@ -100,6 +100,41 @@ TEST(Options, TheCacheAndItsSize) {
   EXPECT_EQ(plain.options->cache_size, std::uint64_t{10} << 30);
 }
 
+TEST(Options, SizesAreBytesOrHaveAUnit) {
+  const std::uint64_t k = 1024;
+  const std::pair<const char*, std::uint64_t> right[] = {{"0", 0},
+                                                         {"1", 1},
+                                                         {"007", 7},
+                                                         {"4096", 4096},
+                                                         {"1K", k},
+                                                         {"500M", 500 * k * k},
+                                                         {"4g", 4 * k * k * k},
+                                                         {"4GB", 4 * k * k * k},
+                                                         {"3 MiB", 3 * k * k},
+                                                         {"2Ti", 2 * k * k * k * k},
+                                                         {"9b", 9}};
+  for (const auto& [given, bytes] : right) {
+    const Outcome o = parse({"r.amp", "m.onnx", "--cache", "d", "--cache-size", given});
+    ASSERT_TRUE(o.options.has_value()) << given << o.err;
+    EXPECT_EQ(o.options->cache_size, bytes) << given;
+  }
+  for (const char* given : {"much", "1Q", "G", "-1", "1.5G", "0x10", "4 GG", "1 000", "+5", "4iG"}) {
+    const Outcome o = parse({"r.amp", "m.onnx", "--cache", "d", std::string("--cache-size=") + given});
+    EXPECT_EQ(o.exit, kUsage) << given;
+    EXPECT_THAT(o.err, testing::HasSubstr(std::string("ampc: --cache-size: '") + given +
+                                          "' is no size; write a number of bytes, or one with K, M, G or T behind it, "
+                                          "such as 4G\n"));
+  }
+  for (const char* given : {"99999999999999T", "18446744073709551616", "17179869184G"}) {
+    const Outcome o = parse({"r.amp", "m.onnx", "--cache", "d", "--cache-size", given});
+    EXPECT_EQ(o.exit, kUsage) << given;
+    EXPECT_THAT(o.err, testing::HasSubstr("is more bytes than can be counted; write a smaller size"));
+  }
+  std::ostringstream out, err;
+  EXPECT_EQ(run({"build", "--memory", "0"}, out, err), kUsage);
+  EXPECT_THAT(err.str(), testing::StartsWith("ampc build: --memory: '0' is too little; write a number of bytes"));
+}
+
 TEST(Options, WhatIsNotSaidIsLeftToTheRules) {
   const Outcome o = parse({"r.amp", "m.onnx"});
   ASSERT_TRUE(o.options.has_value());

@@ -22,6 +22,7 @@
 #include "ampc/driver/build.h"
 #include "ampc/driver/compilation.h"
 #include "ampc/driver/report.h"
+#include "ampc/driver/size_option.h"
 #include "ampc/emit/output_file.h"
 #include "ampc/passes/passes.h"
 
@@ -143,10 +144,10 @@ int build_command(const Arguments& args, const Streams& streams) {
   app.add_option("-j,--jobs", o.batch.jobs, "Threads, and most models at a time; outputs are the same for any number")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  app.add_option("--memory", o.batch.memory,
-                 "Memory that models may take together, such as 4G; half of the machine's, unless said")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("SIZE");
+  add_size_option(app, "--memory", o.batch.memory,
+                  "Memory that models may take together, such as 4G; half of the machine's, unless said. A model that "
+                  "takes more is compiled alone",
+                  1);
   add_report_options(app, o.report);
   auto* quiet = app.add_flag("-q,--quiet", o.batch.quiet, "Failures alone");
   app.add_flag("-v,--verbose", o.batch.verbose, "Tell of outputs that are as they were, and all diagnostics")

@@ -3,16 +3,15 @@
 #include <CLI/CLI.hpp>
 
 #include "ampc/diag/model_codes.h"
+#include "ampc/driver/size_option.h"
 
 namespace ampc::driver {
 
 void add_cast_options(CLI::App& app, CastOptions& o) {
   auto* cache = app.add_option("--cache", o.cache, "Folder of weights that were cast already, for many runs to share")
                     ->type_name("DIR");
-  app.add_option("--cache-size", o.cache_size,
-                 "Most bytes in that folder, such as 500M: what was used longest ago goes")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("SIZE")
+  add_size_option(app, "--cache-size", o.cache_size,
+                  "Most bytes in that folder, such as 500M: what was used longest ago goes")
       ->default_str("10G")
       ->needs(cache);
   app.add_option_function<std::string>(
