@@ -2,10 +2,9 @@
 
 import contextlib
 import json
-import os
 import shutil
-import subprocess
 
+import debian
 from build_tool import clean_environment, run
 
 PACKAGE = "bazel-bootstrap"
@@ -13,17 +12,7 @@ PACKAGE = "bazel-bootstrap"
 
 def missing():
     """Why there is no Bazel, and nothing where there is one; tries to install Debian's."""
-    if shutil.which("bazel"):
-        return None
-    if not shutil.which("apt-get") or os.geteuid() != 0:
-        return f"there is no bazel; Debian has it in {PACKAGE}"
-    install = ["apt-get", "install", "-y", "--no-install-recommends", PACKAGE]
-    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (install, ["apt-get", "update"], install):
-        subprocess.run(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=600)
-        if shutil.which("bazel"):
-            return None
-    return f"there is no bazel, and {PACKAGE} could not be installed"
+    return debian.missing(PACKAGE, lambda: shutil.which("bazel"))
 
 
 def write(folder, files):

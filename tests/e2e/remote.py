@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Whether a model in shards is made on other machines than Bazel's: by a service for remote execution with workers that see
+nothing but what the build sends them; that a machine which dies, a wrong model and a second build are taken as they should.
+
+    remote.py --build DIR --cache DIR [TEST…]
+
+DIR are a build folder of ampc's own and a cache folder. Bazel and PostgreSQL are Debian's, which are installed where that can
+be done; the service is BuildGrid's, from PyPI, into the cache. All of it is on this machine, and listens to it alone.
+"""
+
+import argparse
+import collections
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import onnx
+
+import bazel_tool
+import debian
+from build_tool import run
+from clean_root import CleanRoot
+from compiler import REPOSITORY
+
+sys.path += [str(REPOSITORY / "tests" / "remote"), str(REPOSITORY / "tests" / "bench")]
+import service  # noqa: E402
+from make_transformer import transformer  # noqa: E402
+
+ARGS = PREFIX = PYTHON = None
+LOAD = 'load("@rules_ampc//:amp.bzl", "amp_model_sharded", "amp_rules")\n'
+LAYERS, WIDTH = (4, 512) if os.environ.get("AMPC_FULL") else (2, 192)
+SHARDS = 6
+RULES = 'amp 1\nimport "default.amp"\nimport "parts/more.amp"\n'
+
+
+def build_file(**attributes):
+    more = "".join(f", {name} = {value!r}" for name, value in attributes.items())
+    return (f'{LOAD}amp_rules(name = "team", srcs = glob(["*.amp", "parts/*.amp"]), root = "team.amp")\n'
+            f'amp_model_sharded(name = "model", model = "model.onnx", external_data = ["model.onnx.data"], rules = "team",'
+            f' shards = {SHARDS}{more})\n')
+
+
+class Remote(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory())).resolve()
+        (cls.folder / "service").mkdir()
+        with open(cls.folder / "model.onnx.data", "wb") as data:
+            onnx.save(transformer(LAYERS, WIDTH, 500, data), cls.folder / "model.onnx")
+        cls.service = cls.enterClassContext(service.Service(cls.folder / "service", PYTHON))
+        cls.clean = CleanRoot.missing()
+        if cls.clean:
+            print(f"workers see this machine's files: {cls.clean}")
+        for name in ("one", "two"):
+            cls.start(name)
+
+    @classmethod
+    def start(cls, name, *options):
+        if not cls.clean:
+            root = CleanRoot(cls.folder / f"root of {name}").folder
+            shutil.copy2("/bin/sh", root / "usr" / "bin" / "sh")  # of rules that write a second file
+            options = [*options, "--root", root]
+        cls.service.worker(name, *options)
+
+    def setUp(self):
+        self.before = {name: len(self.leases("took", [name])) for name in self.service.workers}
+        self.project = bazel_tool.Workspace(PREFIX.parent / "project", PREFIX.parent / "root", PREFIX)
+        self.project.add({"model.onnx": (self.folder / "model.onnx").read_bytes(), "team.amp": RULES, "parts/more.amp": "amp 1\n",
+                          "model.onnx.data": (self.folder / "model.onnx.data").read_bytes()})
+
+    def leases(self, word, workers=None):
+        return [line for name in (workers or self.service.workers) for line in self.service.said(name, word)]
+
+    def fresh(self, name="one", word="took"):
+        """What a worker has been given in this test, as ampc's commands."""
+        return [line[1] for line in self.service.said(name, word)[self.before.get(name, 0):]]
+
+    def done(self):
+        return collections.Counter(what for name in self.service.workers for what in self.fresh(name, "did"))
+
+    def build(self, *more):
+        return self.project.bazel("build", "//:model", more=[*self.service.flags(), *more])
+
+    def built(self, *more):
+        done, log = self.build(*more)
+        if done.returncode != 0:
+            self.fail(f"{done.stdout}\n{self.service.texts()}")
+        self.assertEqual({spawn["runner"].removesuffix(" cache hit") for spawn in log}, {"remote"}, "something ran here, or nothing did")
+        self.assertNotIn(" local", done.stdout.split("processes:")[-1])
+        return log
+
+    def by_hand(self, *options):
+        """What one run of ampc writes here."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        done = run(PREFIX / "bin" / "ampc", self.project.folder / "team.amp", self.project.folder / "model.onnx", "-o", folder / "model.fp16.onnx", *options)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def outputs(self):
+        return {path.name: path.read_bytes() for path in (self.project.folder / "bazel-bin").glob("model.*.onnx*") if path.suffix in (".onnx", ".data")}
+
+    def test_two_machines_make_the_same_bytes_once(self):
+        for at, (attributes, options) in enumerate((({}, []), ({"data_file": True, "level": "O2"}, ["--external-data", "--level", "O2"]))):
+            self.setUp()
+            self.project.add({"BUILD.bazel": build_file(**attributes)})
+            log = self.built()
+            self.assertEqual(self.done(), {"plan": 1, "cast": SHARDS, "link": 1})
+            self.assertFalse(any(spawn["remoteCacheHit"] for spawn in log))
+            for name in ("one", "two"):
+                self.assertIn("cast", self.fresh(name), "one machine did it all")
+            want = self.by_hand(*options)
+            self.assertEqual(len(want), 1 + at)
+            self.assertEqual(self.outputs(), want)
+
+            self.assertEqual(self.project.bazel("clean")[0].returncode, 0)
+            self.assertFalse(self.outputs())
+            log = self.built()
+            self.assertEqual([spawn["remoteCacheHit"] for spawn in log], [True] * (SHARDS + 2))
+            self.assertEqual(self.done().total(), SHARDS + 2)
+            self.assertEqual(self.outputs(), want)
+
+        # Another checkout, of somebody else, who has built nothing yet.
+        self.setUp()
+        source, self.project = self.project, bazel_tool.Workspace(PREFIX.parent / "another", PREFIX.parent / "root", PREFIX)
+        for path in source.folder.rglob("*"):
+            if path.is_file() and path.name != "WORKSPACE" and not path.parts[len(source.folder.parts)].startswith("bazel-"):
+                self.project.add({str(path.relative_to(source.folder)): path.read_bytes()})
+        self.project.add({"BUILD.bazel": build_file(data_file=True, level="O2")})
+        log = self.built()
+        self.assertEqual([spawn["remoteCacheHit"] for spawn in log], [True] * (SHARDS + 2))
+        self.assertFalse(self.done())
+        self.assertEqual(self.outputs(), want)
+
+        # Rules that decide the same make the same plan, and casting and linking are not done again.
+        (self.project.folder / "parts" / "more.amp").write_text("amp 1\n# as before\n")
+        self.built()
+        self.assertEqual(self.done(), {"plan": 1})
+        self.assertEqual(self.outputs(), want)
+
+
+def prefix_of(build, folder):
+    """What ampc's archive has: a program with the libraries that it needs."""
+    cmake = Path(shutil.which("cmake"))
+    done = run(cmake.with_name("cpack"), "--config", build / "CPackConfig.cmake", "-G", "TGZ", "-B", folder / "packed")
+    if done.returncode != 0:
+        sys.exit(done.stdout)
+    (archive,) = (folder / "packed").glob("*.tar.gz")
+    shutil.unpack_archive(archive, folder / "unpacked", filter="data")
+    (prefix,) = (folder / "unpacked").iterdir()
+    return prefix.rename(folder / "prefix")
+
+
+def main():
+    global ARGS, PREFIX, PYTHON
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True)
+    ARGS, rest = parser.parse_known_args()
+    missing = bazel_tool.missing() or debian.missing("postgresql", service.postgres)
+    if not missing:
+        try:
+            PYTHON = service.environment(ARGS.cache)
+        except subprocess.CalledProcessError as error:
+            missing = f"BuildGrid cannot be had: {(error.stderr or str(error)).strip().splitlines()[-1]}"
+    if missing:
+        print(f"skipped: {missing}")
+        return 77
+    with tempfile.TemporaryDirectory() as folder, bazel_tool.stopped(Path(folder).resolve()):
+        PREFIX = prefix_of(ARGS.build.resolve(), Path(folder).resolve())
+        return not unittest.main(argv=[sys.argv[0], *rest], exit=False).result.wasSuccessful()
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    sys.exit(main())
