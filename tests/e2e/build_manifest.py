@@ -291,6 +291,12 @@ class Build(unittest.TestCase):
         # A build with sanitizers, or an emulated machine, is slower in all that it does.
         self.assertLess(min(times) / count * 100, max(0.2, first / count * 100 / 5))
 
+    def test_a_manifest_as_some_editors_write_it(self):
+        """A byte order mark, lines that end as on Windows, anchors."""
+        text = MANIFEST.replace("dtypes: [fp16, bf16]", "dtypes: &types [fp16, bf16]\noverrides: [{models: '*.onnx', dtypes: *types}]")
+        self.manifest.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+        self.build(built=self.count)
+
     def test_wrong_manifests(self):
         good = "models: '*.onnx'\nroot: in\nrules: rules/team.amp\nout: out\n"
         for text, places in ((good + "dtype: [fp16]\n", ["ampc.yaml:5:1: error[AMPC2020]", "did you mean 'dtypes'?"]),
@@ -303,8 +309,8 @@ class Build(unittest.TestCase):
                              (good + "overrides:\n  - {models: nine.onnx}\n", ["ampc.yaml:6:14:", "no model matches"]),
                              (good.replace("team", "tam"), ["ampc.yaml:3:8:", "no rule file 'rules/tam.amp'"]),
                              (good + "skip_if: [{dtype: fp16}]\n", ["ampc.yaml:5:11:", "no operator"]),
-                             (good + "---\nx: 1\n", ["one document"]),
-                             (good + "x: [\n", ["no YAML"]),
+                             (good + "---\nx: 1\n", ["a second document begins here"]),
+                             (good + "x: [\n", ["ampc.yaml:5:4:", "no YAML"]),
                              ("", ["empty"]), ("models: a\n", ["says no rules", "says no out"])):
             with self.subTest(text=text):
                 self.manifest.write_text(text)

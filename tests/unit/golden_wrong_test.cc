@@ -1,11 +1,12 @@
-// Wrong rule files and what is said of them: the cases of tests/golden/fail/*.golden, each in a folder of its own.
+// Wrong rule files and wrong manifests, and what is said of them: the cases of tests/golden/fail/*.golden and of
+// tests/golden/manifest/*.golden, each in a folder of its own.
 //
 //   rules          rules.amp
 //   file NAME      another file
 //   bytes NAME     a file of bytes: \xNN, \n, \r, \t and \\ stand for one each, line ends of the section for nothing
 //   folder NAME    a folder
 //   model NAME     a model in onnx's text format
-//   args …         command line, `check rules.amp` where the section is absent
+//   args …         command line; where the section is absent, `check rules.amp`, and of manifests `build`
 //   exit N         exit status, 1 where the section is absent
 //   says           what the program writes to stderr
 //
@@ -19,6 +20,8 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "unit/golden_file.h"
@@ -29,14 +32,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLeastCases = 150;
+constexpr std::size_t kLeastCases = 150, kLeastManifests = 80;
+constexpr std::string_view kManifests = "manifest";
 
-fs::path folder() { return fs::path(AMPC_SOURCE_DIR) / "tests" / "golden" / "fail"; }
+fs::path folder() { return fs::path(AMPC_SOURCE_DIR) / "tests" / "golden"; }
 
+/// "fail/syntax"
 std::vector<std::string> files() {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder())) {
-    if (entry.path().extension() == ".golden") names.push_back(entry.path().stem().string());
+  for (const std::string_view kind : {std::string_view("fail"), kManifests}) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder() / kind)) {
+      if (entry.path().extension() != ".golden") continue;
+      names.push_back((fs::path(kind) / entry.path().stem()).string());
+    }
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -72,7 +80,8 @@ std::string model_of(const std::string& text) {
 void lay_out(const Case& one) {
   for (const Section& s : one.sections) {
     const fs::path path = s.name == "rules" ? "rules.amp" : s.argument;
-    if (path.has_parent_path() && (s.name == "file" || s.name == "bytes")) fs::create_directories(path.parent_path());
+    const bool written = s.name == "file" || s.name == "bytes" || s.name == "model";
+    if (path.has_parent_path() && written) fs::create_directories(path.parent_path());
     if (s.name == "rules" || s.name == "file") write_file(path, s.text);
     if (s.name == "bytes") write_file(path, bytes_of(s.text));
     if (s.name == "model") write_file(path, model_of(s.text));
@@ -108,16 +117,35 @@ void check_manners(const std::string& said) {
   }
 }
 
-void check_case(Case& one) {
+/// Mistakes of a manifest come in the order of their places.
+void check_order(const std::string& said) {
+  static const std::regex place("^ampc\\.yaml:([0-9]+):([0-9]+): error");
+  std::pair<int, int> before{0, 0};
+  for (const std::string& one : diagnostics_of(said)) {
+    std::smatch found;
+    const std::string line = one.substr(0, one.find('\n'));
+    if (!std::regex_search(line, found, place)) continue;
+    const std::pair at(std::stoi(found[1]), std::stoi(found[2]));
+    EXPECT_LE(before, at) << said;
+    before = at;
+  }
+}
+
+void check_case(Case& one, bool manifest) {
   const Workplace workplace;
   lay_out(one);
   std::vector<std::string> args = {"check", "rules.amp"};
+  if (manifest) args = {"build"};
   if (const Section* given = one.find("args")) args = words(given->argument);
   const Run done = run(args);
   const Section* status = one.find("exit");
   EXPECT_EQ(done.status, status == nullptr ? 1 : std::stoi(status->argument)) << done.err;
   EXPECT_FALSE(fs::exists("out.onnx"));
   if (done.status == 1) check_manners(done.err);
+  if (manifest) {
+    check_order(done.err);
+    EXPECT_FALSE(fs::exists("out")) << "a wrong manifest makes nothing";
+  }
   const auto says =
       std::find_if(one.sections.begin(), one.sections.end(), [](const Section& s) { return s.name == "says"; });
   static const std::regex installed("  note: looked for [^\n]*/share/ampc/rules/[^\n]*\n");  // a path of this machine
@@ -139,14 +167,14 @@ TEST_P(Fail, SaysWhatIsWrong) {
   ASSERT_FALSE(file.cases.empty());
   for (Case& one : file.cases) {
     SCOPED_TRACE(path.filename().string() + ":" + std::to_string(one.line) + ": " + one.title);
-    check_case(one);
+    check_case(one, GetParam().starts_with(kManifests));
   }
   if (updating()) write_file(path, print(file));
 }
 
 TEST(FailCases, AreManyAndDifferent) {
   std::set<std::string> inputs;
-  std::size_t cases = 0;
+  std::size_t cases = 0, manifests = 0;
   for (const std::string& name : files()) {
     for (const Case& one : parse(read_file(folder() / (name + ".golden"))).cases) {
       std::string input;
@@ -154,13 +182,18 @@ TEST(FailCases, AreManyAndDifferent) {
         if (s.name != "says") input += s.name + " " + s.argument + "\n" + s.text;
       }
       EXPECT_TRUE(inputs.insert(std::move(input)).second) << name << ": " << one.title << " is there twice";
-      ++cases;
+      ++(name.starts_with(kManifests) ? manifests : cases);
     }
   }
   EXPECT_GE(cases, kLeastCases);
+  EXPECT_GE(manifests, kLeastManifests);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Fail, testing::ValuesIn(files()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Files, Fail, testing::ValuesIn(files()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace ampc::golden

@@ -43,7 +43,9 @@ Globs::Globs(const std::vector<Text>& globs, Diagnostics& diagnostics) {
     std::string fault;
     const auto pattern = lang::NamePattern::glob(plain, &fault);
     if (!pattern) {
-      diagnostics.error(codes::kManifest, fmt::format("'{}' is no pattern: {}", text.text, fault)).at(text.span);
+      diagnostics.error(codes::kManifest, fmt::format("'{}' is no pattern: {}", text.text, fault))
+          .at(text.span)
+          .fix("write a name, or a pattern of `*`, `**`, `?`, `{a,b}` and `{0..3}`");
       continue;
     }
     globs_.push_back({text, [=](const std::string& name) { return name == plain || pattern->matches(name); }});
@@ -65,9 +67,25 @@ void Globs::report_idle(const std::vector<std::string>& names, Diagnostics& diag
 
 std::vector<std::string> find_models(const Manifest& manifest, Diagnostics& diagnostics) {
   const Globs wanted(manifest.models, diagnostics), unwanted(manifest.exclude, diagnostics);
-  std::vector<std::string> names = files_below(manifest.root, manifest.out);
+  std::error_code ignored;
+  if (manifest.root.text.empty()) return {};  // told already
+  if (!fs::is_directory(manifest.root.text, ignored)) {
+    diagnostics.error(codes::kManifest, fmt::format("there is no folder '{}'", manifest.root.text))
+        .at(manifest.root.span)
+        .fix("`root` is the folder of the models, as it is seen from the manifest's");
+    return {};
+  }
+  std::vector<std::string> names = files_below(manifest.root.text, manifest.out);
   wanted.report_idle(names, diagnostics);
-  std::erase_if(names, [&](const std::string& name) { return !wanted.matches(name) || unwanted.matches(name); });
+  unwanted.report_idle(names, diagnostics);
+  std::erase_if(names, [&](const std::string& name) { return !wanted.matches(name); });
+  const bool some = !names.empty();
+  std::erase_if(names, [&](const std::string& name) { return unwanted.matches(name); });
+  if (some && names.empty()) {
+    diagnostics.error(codes::kManifest, "`exclude` leaves none of the models")
+        .at(manifest.exclude.front().span)
+        .fix("leave a pattern out, or name less by it");
+  }
   return names;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ampc/build/globs.h"
+#include "ampc/build/mentions.h"
 #include "ampc/diag/build_codes.h"
 #include "ampc/diag/suggest.h"
 
@@ -18,12 +19,22 @@ namespace fs = std::filesystem;
 /// A rule file of the manifest's folder, else one that ships.
 std::string find_rules(const Text& file, const std::string& installed, Diagnostics& diagnostics) {
   std::error_code ignored;
+  if (file.text.empty()) return {};  // told already
   if (fs::exists(file.text, ignored)) return fs::path(file.text).lexically_normal().string();
   const fs::path shipped = fs::path(installed) / file.text;
   if (!installed.empty() && fs::exists(shipped, ignored)) return shipped.lexically_normal().string();
-  diagnostics.error(codes::kManifest, fmt::format("no rule file '{}' is found", file.text))
-      .at(file.span)
-      .fix("files are looked for from the manifest's folder, and among the rules that come with ampc");
+  auto& d = diagnostics.error(codes::kManifest, fmt::format("no rule file '{}' is found", file.text)).at(file.span);
+  std::vector<std::string> others;
+  const fs::path folder = fs::path(file.text).parent_path();
+  for (const fs::path& root : {fs::path("."), fs::path(installed)}) {
+    for (fs::directory_iterator it(root / folder, ignored), end; !ignored && it != end; it.increment(ignored)) {
+      if (it->path().extension() == ".amp") others.push_back((folder / it->path().filename()).string());
+    }
+  }
+  std::sort(others.begin(), others.end());
+  const std::string near = did_you_mean(file.text, others);
+  d.fix(near.empty() ? "files are looked for from the manifest's folder, and among the rules that come with ampc"
+                     : near);
   return {};
 }
 
@@ -42,7 +53,7 @@ class Maker {
     models_ = find_models(m_, diagnostics);
     for (const Override& o : m_.overrides) {
       overrides_.emplace_back(o.models, diagnostics);
-      overrides_.back().report_idle(models_, diagnostics);
+      if (!models_.empty()) overrides_.back().report_idle(models_, diagnostics);
       several_targets_ = several_targets_ || (o.targets && o.targets != m_.targets);
     }
     several_targets_ = several_targets_ || m_.targets.size() > 1;
@@ -64,6 +75,7 @@ class Maker {
   }
 
   std::vector<Job> jobs_;
+  std::vector<std::string> rule_paths_;  // by rule set; empty where none is found
 
  private:
   Wanted wanted_of(const std::string& model) const {
@@ -84,7 +96,7 @@ class Maker {
            const Wanted& wanted) {
     Job job;
     job.dtype = dtype;
-    job.model = (fs::path(m_.root) / model).lexically_normal().string();
+    job.model = (fs::path(m_.root.text) / model).lexically_normal().string();
     job.rules = rule_paths_[r];
     job.import_dirs = m_.import_dirs;
     Settings settings = m_.settings;  // the nearer one wins: manifest, rule set, override
@@ -116,7 +128,7 @@ class Maker {
   }
 
   const Manifest& m_;
-  std::vector<std::string> rule_paths_, models_;
+  std::vector<std::string> models_;
   std::vector<Globs> overrides_;
   bool several_targets_ = false;
 };
@@ -125,6 +137,7 @@ class Maker {
 
 std::vector<Job> make_jobs(const Manifest& manifest, const std::string& installed, Diagnostics& diagnostics) {
   Maker maker(manifest, installed, diagnostics);
+  check_mentions(manifest, maker.rule_paths_, installed, diagnostics);
   if (diagnostics.failed()) return {};
   maker.run();
   std::set<std::string> outputs;

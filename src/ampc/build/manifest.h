@@ -40,7 +40,8 @@ struct Override {
 };
 
 struct Manifest {
-  std::string root = ".";  // models are found here, and keep their path from here; relative to the manifest
+  // Models are found here, and keep their path from here; relative to the manifest. Empty where it is not known.
+  Text root{".", {}};
   std::string out;
   std::vector<Text> models, exclude;  // globs
   std::vector<RuleSource> rules;
@@ -49,9 +50,17 @@ struct Manifest {
   Settings settings;
   std::vector<SkipIf> skip_if;
   std::vector<Override> overrides;
+
+  /// A name in it that stands for something else; whether there is such a thing is to be found out.
+  struct Mention {
+    enum class Kind { target, level } kind = Kind::target;
+    Text text;
+    std::string rules;  // that it is of; empty for any
+  };
+  std::vector<Mention> mentions;
 };
 
-/// Reads `text`, which is that of `file`. Reports every fault; nothing where there was one.
+/// Reads `file`. Reports every fault of it; nothing where it is no mapping at all, else what there is of a manifest.
 std::optional<Manifest> parse_manifest(FileId file, const SourceMap& sources, Diagnostics& diagnostics);
 
 }  // namespace ampc::build

@@ -26,29 +26,43 @@ class YamlReader {
   using Fields = std::map<std::string_view, std::function<void(const YAML::Node&)>>;
   /// Hands each value of a mapping to the field of its key.
   void mapping(const YAML::Node& node, std::string_view what, const Fields& fields);
-  /// A mapping whose keys are names of the user's.
+  /// A mapping, as it has to be, whose keys are names of the user's.
   void names(const YAML::Node& node, const std::function<void(const Text&, const YAML::Node&)>& each);
 
-  Text scalar(const YAML::Node& node, std::string_view what);
+  /// `example` is what to write instead of something else: "out: build/models".
+  Text scalar(const YAML::Node& node, std::string_view what, std::string_view example);
   /// A list of texts, or one text for a list of one.
-  std::vector<Text> texts(const YAML::Node& node, std::string_view what);
+  std::vector<Text> texts(const YAML::Node& node, std::string_view what, std::string_view example);
   /// One of `words`; empty, with a report, where it is none.
-  std::string word(const YAML::Node& node, std::string_view what, const std::vector<std::string>& words);
-  std::vector<std::string> words(const YAML::Node& node, std::string_view what, const std::vector<std::string>& words);
+  std::string word(const YAML::Node& node, std::string_view what, const std::vector<std::string>& words,
+                   std::string_view example);
+  /// Each once. Any text where there are no `words`.
+  std::vector<std::string> words(const YAML::Node& node, std::string_view what, const std::vector<std::string>& words,
+                                 std::string_view example);
   std::optional<bool> boolean(const YAML::Node& node, std::string_view what);
   /// The digits of a number from `least` to `most`.
-  std::string number(const YAML::Node& node, std::string_view what, std::uint64_t least, std::uint64_t most);
+  std::string number(const YAML::Node& node, std::string_view what, std::uint64_t least, std::uint64_t most,
+                     std::uint64_t example);
 
   Diagnostic& error(const Span& span, std::string message, std::string label = {});
   Span span(const YAML::Node& node) const;
+  /// Of a key without a value, the key.
+  Span place(const YAML::Node& node) const;
+  /// False where a quote has swallowed what may have been meant to follow it.
+  bool whole() const { return whole_; }
 
  private:
+  bool unclosed(const YAML::Node& node);
   Span at(const YAML::Mark& mark, std::size_t size) const;
-  std::string one_of(const Text& text, std::string_view what, const std::vector<std::string>& words);
+  std::string one_of(const Text& text, std::string_view what, const std::vector<std::string>& words,
+                     std::string_view example);
 
   FileId file_;
   const SourceMap& sources_;
   Diagnostics& diagnostics_;
+  std::size_t mark_ = 0;  // bytes before what the library has read
+  Span key_;              // the key whose value is read
+  bool whole_ = true;
 };
 
 }  // namespace ampc::build

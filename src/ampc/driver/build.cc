@@ -72,6 +72,7 @@ class Build {
     const std::string ninja = o_.ninja.empty() ? std::string() : fs::absolute(o_.ninja).lexically_normal().string();
     const std::string path = fs::absolute(o_.manifest).lexically_normal().string();
     const InFolder here(fs::path(o_.manifest).parent_path());
+    if (is_something_else(file)) return told(kWrongInput);
     const auto manifest = build::parse_manifest(file, sources_, diagnostics_);
     if (!manifest) return told(kWrongInput);
     std::vector<build::Job> jobs = build::make_jobs(*manifest, installed_rules(), diagnostics_);
@@ -89,6 +90,21 @@ class Build {
   }
 
  private:
+  /// A file of another kind that was given for the manifest; reports.
+  bool is_something_else(FileId file) {
+    const std::string_view text = sources_.text(file);
+    const bool model = o_.manifest.ends_with(".onnx");
+    const bool rules = o_.manifest.ends_with(".amp") || text.starts_with("amp 1");
+    if (!model && !rules) return false;
+    diagnostics_
+        .error(codes::kManifest,
+               model ? "this is an ONNX model, not a manifest" : "this is a rule file, not a manifest")
+        .in(o_.manifest)
+        .fix(model ? "name it in a manifest, `models: model.onnx`, or compile it alone by `ampc RULES MODEL`"
+                   : "name it in a manifest, `rules: team.amp`, or compile one model by `ampc RULES MODEL`");
+    return true;
+  }
+
   int told(int code) {
     report(s_.err, diagnostics_, sources_, o_.report);
     return code;

@@ -13,7 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> profiles(const std::vector<std::string>& folders) {
+}  // namespace
+
+std::vector<std::string> target_names(const std::vector<std::string>& folders) {
   std::set<std::string> names;
   for (const std::string& folder : folders) {
     std::error_code error;
@@ -24,7 +26,8 @@ std::vector<std::string> profiles(const std::vector<std::string>& folders) {
   return {names.begin(), names.end()};
 }
 
-std::string path_of(const std::string& name, const std::vector<std::string>& folders) {
+std::string find_target(const std::string& name, const std::vector<std::string>& folders) {
+  if (name.find('/') != std::string::npos) return {};
   for (const std::string& folder : folders) {
     const fs::path path = fs::path(folder) / "target" / (name + ".amp");
     std::error_code error;
@@ -33,15 +36,13 @@ std::string path_of(const std::string& name, const std::vector<std::string>& fol
   return {};
 }
 
-}  // namespace
-
 std::optional<std::vector<std::string>> target_files(const std::vector<std::string>& names,
                                                      const std::vector<std::string>& folders, std::ostream& err) {
   std::vector<std::string> paths;
   for (const std::string& name : names) {
-    paths.push_back(name.find('/') == std::string::npos ? path_of(name, folders) : std::string());
+    paths.push_back(find_target(name, folders));
     if (!paths.back().empty()) continue;
-    const std::vector<std::string> known = profiles(folders);
+    const std::vector<std::string> known = target_names(folders);
     err << fmt::format("ampc: no target is called '{}'", name);
     if (const auto near = nearest(name, known)) err << fmt::format("; did you mean '{}'?", *near);
     err << (known.empty() ? "\nno folder of rules has profiles of targets\n"
