@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -251,8 +252,41 @@ class Truth(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stdout)
                     self.assertEqual(len((PREFIX / "runs").read_text()), runs, done.stdout)
                     self.assertTrue(all(o.exists() for o in outputs))
+                self.hold_deleted_import(tool, folder, env)
                 for file in ("Makefile", "build.ninja"):
                     self.assertLess(len((source / file).read_text().splitlines()), 30)
+
+    def hold_deleted_import(self, tool, folder, env):
+        """A rule file that was imported once is gone, and so is its import: the depfiles of the last run still name it."""
+        def build(runs, why, fails=False):
+            (PREFIX / "runs").write_text("")
+            time.sleep(0.015)
+            done = run(tool, cwd=folder, env=env)
+            self.assertEqual(done.returncode != 0, fails, why + "\n" + done.stdout)
+            self.assertEqual(len((PREFIX / "runs").read_text()), runs, why + "\n" + done.stdout)
+            return done.stdout
+
+        team = folder / "team.amp"
+        text = team.read_text()
+        for number, phony in enumerate((True, False)):
+            extra = folder / f"extra{number}.amp"
+            makefile = (folder / "Makefile").read_text()
+            if not phony:  # what -MP is there for
+                (folder / "Makefile").write_text(makefile.replace(" -MP", ""))
+            extra.write_text("amp 1\n")
+            team.write_text(text + f'import "{extra.name}"\n')
+            build(2, "a new import")
+            extra.unlink()
+            # The import is still there: ampc itself says what is missing, and make does not stop before.
+            if phony and tool == "make":
+                self.assertIn("error[AMPC", build(1, "a file that is imported is gone", fails=True))
+            team.write_text(text)
+            if phony or tool == "ninja":
+                build(2, "the file and its import are gone")
+                build(0, "nothing to do without them")
+            else:
+                self.assertIn("No rule to make target", build(0, "make without -MP", fails=True))
+            (folder / "Makefile").write_text(makefile)
 
 
 def main():
