@@ -138,7 +138,25 @@ class Content(Reports):
             import yaml
         except (browser.Unavailable, ImportError) as e:
             self.skipTest(str(e))
-        self.assertEqual(yaml.safe_load(texts["yml"]), yaml.safe_load(texts["json"]))
+        self.assertEqual(yaml.safe_load(texts["yml"]), json.loads(texts["json"]))
+
+    def test_yaml_reads_as_the_json_whatever_names_are(self):
+        try:
+            browser.add_packages(ARGS.cache)
+            import yaml
+        except (browser.Unavailable, ImportError) as e:
+            self.skipTest(str(e))
+        names = ["yes", "null", "~", "1.5", "0x10", "1_000", "2026-12-01", "- a", "a: b", "# c", "'d'", '"e"', "\\n", "{f}", "[g]", "&h",
+                 "*i", "!j", "%k", "@l", "`m", "| n", "> o", "?", ":", ",", "é漢🙂", "a\tb", " ", "x" * 2000, "\x7f\x01\x85\ufeff\u2028"]
+        nodes = [helper.make_node("Relu", ["x" if i == 0 else f"v{i - 1}"], [f"v{i}"], name=n) for i, n in enumerate(names)]
+        model = save(self.folder / "m.onnx", nodes, [("x", [2])], [(f"v{len(names) - 1}", [2])], [])
+        for path in (model, *(CASES / f"{c}.onnx" for c in ("const_above_fp16_max", "if_outer_scope_init", "rope_positions"))):
+            with self.subTest(path.stem):
+                text = self.report(path, form="yaml").read_text()
+                self.assertEqual(yaml.safe_load(text), self.report(path))
+                self.assertNotIn("\t", text)
+        got = yaml.safe_load(self.report(model, form="yaml").read_text())
+        self.assertEqual([n["name"].removeprefix("main/") for n in got["nodes"]], names)
 
     def test_several_reports_and_a_depfile(self):
         paths = [self.folder / f"a.{form}" for form in ("html", "json", "yaml")]

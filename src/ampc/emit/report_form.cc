@@ -1,8 +1,12 @@
 #include "ampc/emit/report_form.h"
 
 #include <algorithm>
+#include <stdexcept>
 
+#include <yaml-cpp/yaml.h>
 #include <nlohmann/json.hpp>
+
+#include "ampc/diag/utf8.h"
 
 namespace ampc::emit {
 namespace {
@@ -18,28 +22,57 @@ bool is_flat(const Json& j) {
   return std::none_of(j.begin(), j.end(), [](const Json& e) { return e.is_structured(); });
 }
 
-/// YAML in blocks, lists of plain things in one line. `indent` is that of the lines that follow.
-void yaml(std::string& out, const Json& j, std::size_t indent) {
-  const auto begin_line = [&] {
-    if (!out.empty() && !out.ends_with("- ")) out += '\n' + std::string(indent, ' ');
-  };
-  if (!j.is_structured() || j.empty() || (j.is_array() && is_flat(j))) {
-    if (!out.ends_with(' ')) out += ' ';
-    out += json_text(j);
-    return;
+/// As in JSON, and a number to every reader: for YAML 1.1, one with an exponent has a point.
+std::string number_text(const Json& j) {
+  std::string text = json_text(j);
+  const std::size_t exponent = text.find('e');
+  if (j.is_number_float() && exponent != std::string::npos && text.find('.') == std::string::npos) {
+    text.insert(exponent, ".0");
   }
-  if (j.is_array()) {
-    for (const Json& e : j) {
-      out += '\n' + std::string(indent, ' ') + "- ";
-      yaml(out, e, indent + 2);
+  return text;
+}
+
+/// What is no UTF-8 is replaced as it is in JSON.
+std::string string_text(const std::string& text) {
+  if (!utf8::first_invalid(text)) return text;
+  return Json::parse(json_text(text)).get<std::string>();
+}
+
+/// In blocks, lists of plain things in one line. Every text is in quotes: none is taken for a number, a date or a yes.
+void yaml(YAML::Emitter& out, const Json& j) {
+  if (j.is_object()) {
+    out << YAML::BeginMap;
+    for (const auto& [key, value] : j.items()) {
+      out << YAML::Key << YAML::DoubleQuoted << string_text(key) << YAML::Value;
+      yaml(out, value);
     }
-    return;
+    out << YAML::EndMap;
+  } else if (j.is_array()) {
+    if (is_flat(j)) out << YAML::Flow;
+    out << YAML::BeginSeq;
+    for (const Json& e : j) yaml(out, e);
+    out << YAML::EndSeq;
+  } else if (j.is_string()) {
+    out << YAML::DoubleQuoted << string_text(j.get_ref<const std::string&>());
+  } else if (j.is_null()) {
+    out << YAML::Null;
+  } else {
+    out << number_text(j);  // true and false are what they are in JSON
   }
-  for (const auto& [key, value] : j.items()) {
-    begin_line();
-    out += json_text(key) + ":";
-    yaml(out, value, indent + 2);
+}
+
+/// DEL, which the library leaves as it is and YAML does not allow, stands in double quotes wherever it stands.
+std::string without_del(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 1);
+  for (const char c : text) {
+    if (c == '\x7f') {
+      out += "\\x7f";
+    } else {
+      out += c;
+    }
   }
+  return out;
 }
 
 std::string page(const Json& report) {
@@ -70,9 +103,11 @@ std::optional<ReportForm> report_form(std::string_view path) {
 std::string report_text(const Json& report, ReportForm form) {
   if (form == ReportForm::html) return page(report);
   if (form == ReportForm::json) return json_text(report, 1) + "\n";
-  std::string out;
-  yaml(out, report, 0);
-  return out + "\n";
+  YAML::Emitter out;
+  out.SetNullFormat(YAML::LowerNull);
+  yaml(out, report);
+  if (!out.good()) throw std::logic_error("a report that is no YAML: " + out.GetLastError());
+  return without_del({out.c_str(), out.size()}) + "\n";
 }
 
 }  // namespace ampc::emit
