@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 INSTANCE = "main"
-KEEPALIVE = 6  # seconds without a word from a worker after which its work is given to another; the server wants more than 4
+KEEPALIVE = 5  # seconds without a word from a worker after which its work is given to another; the server wants more than 4
 
 CONFIG = """
 server:
