@@ -76,17 +76,17 @@ class Measured(unittest.TestCase):
         simulate.make_model(cls.model, SIZE)
         measurer = Measurer(AMPC, DEFAULT_RULES, cls.model, cls.folder, runs=1)
         cls.whole = measurer.whole()
-        cls.costs = {}
-        cls.same = {}
-        for count in COUNTS:
-            cls.costs[count] = measurer.shards(count)
-            cls.same[count] = (cls.folder / "linked.onnx").read_bytes() == (cls.folder / "whole.onnx").read_bytes()
+        cls.measured, cls.same = {False: {}, True: {}}, {}
+        for unmeasured, count in itertools.product(cls.measured, COUNTS):
+            cls.measured[unmeasured][count] = measurer.shards(cls.whole, count, unmeasured)
+            cls.same[unmeasured, count] = (cls.folder / "linked.onnx").read_bytes() == (cls.folder / "whole.onnx").read_bytes()
 
     def test_costs_are_those_of_real_processes(self):
         weights = self.model.with_name("model.onnx.data").stat().st_size
         self.assertGreater(weights, SIZE / 2)
-        for count, costs in self.costs.items():
-            self.assertTrue(self.same[count])
+        self.assertEqual(set(self.same.values()), {True})
+        self.assertEqual(self.whole.size, weights + self.model.stat().st_size)
+        for count, costs in self.measured[False].items():
             self.assertEqual(len(costs.casts), count)
             for cost in costs.all():
                 self.assertGreater(cost.wall, 0)
@@ -95,7 +95,7 @@ class Measured(unittest.TestCase):
             for cost, size in zip(costs.casts, costs.shard_sizes):
                 self.assertGreaterEqual(cost.written, size)
                 self.assertLess(cost.written, size + 20_000)
-            self.assertGreaterEqual(costs.link.written, costs.out_size)
+            self.assertGreaterEqual(costs.link.written, self.whole.out_size)
             # Together the casts read the weights once, each no more than its share of them and the plan; link reads the shards.
             own = [cost.read - costs.plan_size for cost in costs.casts]
             self.assertGreater(sum(own), 0.9 * weights)
@@ -104,11 +104,11 @@ class Measured(unittest.TestCase):
             self.assertGreaterEqual(costs.link.read, sum(costs.shard_sizes))
 
     def times(self, costs, workers, network, inputs="whole"):
-        return makespan(Cluster(workers, network).run(costs.tasks("wall", inputs)))
+        return makespan(Cluster(workers, network).run(costs.tasks(inputs)))
 
     def test_what_no_cluster_escapes(self):
         networks = (Network(), Network(start=0.2), Network(link=1e8), Network(0.1, 1e8, 2e8))
-        for costs, network, inputs in itertools.product(self.costs.values(), networks, ("whole", "own")):
+        for costs, network, inputs in itertools.product(self.measured[False].values(), networks, ("whole", "own")):
             work = sum(cost.wall for cost in costs.all())
             path = costs.plan.wall + max(cost.wall for cost in costs.casts) + costs.link.wall
             starts = len(costs.all()) * network.start
@@ -116,7 +116,7 @@ class Measured(unittest.TestCase):
             for workers, seconds in zip(WORKERS, times):
                 self.assertGreaterEqual(seconds, path + 3 * network.start - 1e-9)
                 self.assertGreaterEqual(seconds * workers, work + starts - 1e-9)
-                self.assertGreaterEqual(seconds, (costs.model_size + costs.plan_size) / min(network.link, network.storage))
+                self.assertGreaterEqual(seconds, (self.whole.size + costs.plan_size) / min(network.link, network.storage))
             if network.link == math.inf:
                 self.assertAlmostEqual(times[0], work + starts)
                 for fewer, more in itertools.pairwise(times):
@@ -125,22 +125,40 @@ class Measured(unittest.TestCase):
 
     def test_own_bytes_are_no_slower_than_whole_models(self):
         network = Network(0, 1e8, 2e8)
-        costs = self.costs[8]
+        costs = self.measured[False][8]
         self.assertLess(self.times(costs, 8, network, "own"), self.times(costs, 8, network, "whole"))
 
-    def test_what_is_printed(self):
-        args = simulate.arguments(["--ampc", AMPC, "--workers", "1,4,64", "--start", "0", "--link", "1e9", "--storage", "1e9"])
-        alone, rows = simulate.table(self.whole, self.costs, args)
-        self.assertAlmostEqual(alone, self.whole.wall, places=6)
+    def test_a_plan_without_weights_fetches_the_graph_alone(self):
+        self.assertEqual(self.measured[True][2].tasks("own")[0].inputs, {"graph": self.model.stat().st_size})
+        for costs, inputs in ((self.measured[True][2], "whole"), (self.measured[False][2], "own")):
+            self.assertEqual(costs.tasks(inputs)[0].inputs, {"model": self.whole.size})
+
+    def rows(self, build, *options):
+        args = simulate.arguments(["--ampc", AMPC, "--workers", "1,4,64", "--models", "8", *options])
+        return simulate.rows_of(build, self.whole, self.measured, args)
+
+    def test_speed_up(self):
+        free = ["--start", "0", "--link", "1e9", "--storage", "1e9"]
+        rows = self.rows("bazel", *free)
         self.assertEqual([r["workers"] for r in rows], [1, 4, 64])
-        self.assertAlmostEqual(rows[0]["seconds"], min(sum(c.wall for c in costs.all()) for costs in self.costs.values()), places=6)
+        self.assertAlmostEqual(rows[0]["seconds"], min(sum(c.wall for c in costs.all()) for costs in self.measured[False].values()), places=6)
         for row in rows:
-            self.assertAlmostEqual(row["plan"] + row["cast"] + row["link"], row["seconds"])
-            self.assertAlmostEqual(row["speed_up"], alone / row["seconds"])
+            self.assertAlmostEqual(row["speed_up"], self.whole.cost.wall / row["seconds"], places=4)
             self.assertIn(row["shards"], COUNTS)
+            self.assertLess(row["serial"], row["seconds"])
+        for row, fold in zip(self.rows("models", *free), (1, 4, 8)):  # eight models, one action each
+            self.assertAlmostEqual(row["speed_up"], fold, places=4)
+        bound = self.rows("models", "--start", "0", "--link", "1e9", "--storage", "0.001")[-1]
+        self.assertAlmostEqual(bound["fetch_floor"], 8 * self.whole.size / 1e6)
+        self.assertGreater(bound["seconds"], bound["fetch_floor"])
+        self.assertLess(bound["speed_up"], 1.1)  # no more workers than one: the storage has as much to send
+
+    def test_what_is_printed(self):
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            simulate.show(self.whole, self.costs, alone, rows, args)
-        self.assertIn(f"ends at {max(r['speed_up'] for r in rows):.2f}", out.getvalue())
+            found = simulate.show(self.whole, self.measured, simulate.arguments(["--ampc", AMPC, "--workers", "1,4,64"]))
+        for build, rows in found.items():
+            self.assertIn(f"{build} ends at {max(r['speed_up'] for r in rows):.2f} with ", out.getvalue())
+            self.assertIn(f"{rows[1]['speed_up']:.2f}", next(x for x in out.getvalue().splitlines() if x.startswith("      4")))
 
 
 if __name__ == "__main__":

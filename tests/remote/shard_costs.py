@@ -39,29 +39,41 @@ def least(costs):
 
 
 @dataclasses.dataclass
+class Model:
+    """Files' sizes, and the cost of one process that does it all."""
+    graph_size: int  # of the model's own file, without its data
+    size: int  # with its data
+    out_size: int
+    cost: Cost
+
+    def task(self, clock="wall", name=""):
+        return Task(f"compile{name}", getattr(self.cost, clock), {f"model{name}": self.size}, {f"out{name}": self.out_size})
+
+
+@dataclasses.dataclass
 class Costs:
-    """For one number of shards."""
+    """For one number of shards. `unmeasured`: of a plan that reads the graph alone."""
+    model: Model
+    unmeasured: bool
     plan: Cost
     casts: list
     link: Cost
-    model_size: int  # with its data
     plan_size: int
     shard_sizes: list
-    out_size: int
 
     def all(self):
         return [self.plan, *self.casts, self.link]
 
-    def tasks(self, clock="wall", inputs="whole"):
-        """What a cluster has to do. `inputs`: each action gets the whole model, or what it reads of it alone."""
+    def tasks(self, inputs, clock="wall"):
+        """What a cluster has to do. `inputs`: each action gets the "whole" model, or its "own" bytes alone."""
         seconds = [getattr(cost, clock) for cost in self.all()]
-        plan = {"plan": self.plan_size}
-        tasks = [Task("plan", seconds[0], {"model": self.model_size}, plan)]
+        model, plan = {"model": self.model.size}, {"plan": self.plan_size}
+        tasks = [Task("plan", seconds[0], {"graph": self.model.graph_size} if self.unmeasured and inputs == "own" else model, plan)]
         for i, (cost, size) in enumerate(zip(self.casts, self.shard_sizes), 1):
-            own = {"model": self.model_size} if inputs == "whole" else {f"model {i}": max(0, cost.read - self.plan_size)}
+            own = model if inputs == "whole" else {f"model {i}": max(0, cost.read - self.plan_size)}
             tasks.append(Task(f"cast {i}", seconds[i], {**own, **plan}, {f"shard {i}": size}))
         shards = {f"shard {i}": size for i, size in enumerate(self.shard_sizes, 1)}
-        return [*tasks, Task("link", seconds[-1], {**shards, **plan}, {"out": self.out_size})]
+        return [*tasks, Task("link", seconds[-1], {**shards, **plan}, {"out": self.model.out_size})]
 
 
 class Measurer:
@@ -80,18 +92,19 @@ class Measurer:
         return least(costs)
 
     def whole(self):
-        """One process that does it all."""
-        return self.repeated(self.rules, self.model, *self.options, out="whole.onnx")
+        cost = self.repeated(self.rules, self.model, *self.options, out="whole.onnx")
+        graph, data = self.model.stat().st_size, self.model.with_name(self.model.name + ".data")
+        return Model(graph, graph + (data.stat().st_size if data.exists() else 0), (self.folder / "whole.onnx").stat().st_size, cost)
 
-    def shards(self, count, plan_options=()):
-        plan = self.repeated("plan", self.rules, self.model, "--shards", count, *self.options, *plan_options, out="model.plan")
+    def shards(self, model, count, unmeasured=False):
+        """`model` is what whole() gave."""
+        plan = self.repeated("plan", self.rules, self.model, "--shards", count, *self.options, *(["--unmeasured"] if unmeasured else []),
+                             out="model.plan")
         names = [f"{i}.shard" for i in range(1, count + 1)]
         casts = [self.repeated("cast", "--plan", "model.plan", "--shard", f"{i}/{count}", *self.jobs, out=name)
                  for i, name in enumerate(names, 1)]
         link = self.repeated("link", "--plan", "model.plan", *names, *self.jobs, out="linked.onnx")
-        size = {name: (self.folder / name).stat().st_size for name in ("model.plan", *names, "linked.onnx")}
+        sizes = [(self.folder / name).stat().st_size for name in names]
         for name in names:
             (self.folder / name).unlink()
-        files = [self.model, self.model.with_name(self.model.name + ".data")]
-        return Costs(plan, casts, link, sum(f.stat().st_size for f in files if f.exists()), size["model.plan"],
-                     [size[name] for name in names], size["linked.onnx"])
+        return Costs(model, unmeasured, plan, casts, link, (self.folder / "model.plan").stat().st_size, sizes)
