@@ -83,7 +83,7 @@ One action plans, `shards` actions cast about as many bytes of weights each, one
     attrs = dict(MODEL_ATTRS, **{
         "shards": attr.int(doc = "How many parts, from 1 to 65536.", mandatory = True),
         "unmeasured": attr.bool(
-            doc = "The plan reads no weights: quicker, and an error at the end where one turns out to be out of range.",
+            doc = "The plan reads no more than a sample of the weights: quicker, and an error at the end where one turns out to be out of range.",
         ),
     }),
     provides = [AmpModelInfo],

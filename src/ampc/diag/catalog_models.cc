@@ -98,7 +98,9 @@ constexpr CodeText kList[] = {
     {"AMPC2005", "bad-plan", "a plan that cannot be used", false,
      "It is none, it is damaged, or another version of ampc made it. Make it again with ampc plan.", "", ""},
     {"AMPC2006", "bad-shard", "shards that are not those of the plan, each once", false,
-     "One is missing, there twice, damaged, or cast by another plan. ampc link writes nothing then.", "", ""},
+     "One is missing, there twice, damaged, cast by another plan, or from another model than the one that\n"
+     "ampc link was given with --model. ampc link writes nothing then.",
+     "", ""},
     {"AMPC2007", "unmeasured", "a weight that ampc plan --unmeasured took for ordinary", false,
      "Casting has shown values that the low type cannot hold, or much that becomes zero. What becomes of such a\n"
      "weight is for the rules to decide: make the plan without --unmeasured.",

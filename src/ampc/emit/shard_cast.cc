@@ -45,9 +45,10 @@ class ShardCast final : weights::CastWork {
     std::vector<std::size_t> here;
     std::vector<weights::DeviceTask> there;
     for (std::size_t i = 0; i < slices_.size(); ++i) {
-      if (for_device(i)) {
-        const weights::Conversion& c = plan_.jobs[slices_[i].job].conversion;
-        there.push_back({i, c, slices_[i].size / byte_size(c.from)});
+      const weights::Conversion& c = plan_.jobs[slices_[i].job].conversion;
+      const std::size_t from = byte_size(c.from);
+      if (from != 0 && for_device(i)) {
+        there.push_back({i, c, slices_[i].size / from});
       } else {
         here.push_back(i);
       }
@@ -203,6 +204,7 @@ std::vector<std::string> files_of(const ShardPlan& plan, std::uint64_t index, co
   if (!plan.frame.empty()) sources.insert(0);
   for (const auto& r : plan.shards.at(index).ranges) sources.insert(plan.jobs[r.job].source);
   std::vector<std::string> files;
+  files.reserve(sources.size());
   for (const std::uint64_t s : sources) files.push_back(ShardSources(plan, model).path(s));
   return files;
 }

@@ -178,7 +178,8 @@ void ShardLinker::confirm() const {
   for (const ShardPlan::Assumption& a : plan_.assumptions) {
     const ShardPlan::Job& job = plan_.jobs[a.job];
     const auto at = found.find(a.job);
-    const bool whole = at != found.end() && at->second.count == job.size / byte_size(job.conversion.from);
+    const bool whole =
+        at != found.end() && at->second.count * std::uint64_t{byte_size(job.conversion.from)} == job.size;
     if (whole && at->second.overflow == 0 && at->second.underflow <= a.most_underflow) continue;
     const std::string low(short_name(job.conversion.to));
     throw ShardFault(codes::kUnmeasured, fmt::format("{}: weight '{}'", plan_.model, a.weight),

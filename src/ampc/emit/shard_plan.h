@@ -51,7 +51,6 @@ struct ShardPlan {
     std::uint64_t result_size() const { return result_size(size); }
     /// Of `bytes` of the source.
     std::uint64_t result_size(std::uint64_t bytes) const;
-    friend bool operator==(const Job& a, const Job& b) = default;
   };
   /// A weight that was taken for ordinary: casting it must make no infinity, and at most so many zeros.
   struct Assumption {

@@ -168,8 +168,8 @@ class Splitter {
   static std::uint64_t source_bytes(const Job& job, std::uint64_t cost) {
     if (job.kind == Kind::measure) return cost;
     if (job.kind != Kind::cast) return cost / 2;
-    const std::uint64_t from = byte_size(job.conversion.from);
-    return cost / (from + byte_size(job.conversion.to)) * from;
+    const std::uint64_t from = byte_size(job.conversion.from), both = from + byte_size(job.conversion.to);
+    return both == 0 ? 0 : cost / both * from;
   }
 
   void cut(std::uint64_t count) {
