@@ -41,10 +41,10 @@ schedulers:
     action-cache: *cache
     bot-session-keepalive-timeout: {keepalive}
     session-expiry-timer-interval: 0.5
-    poll-interval: 0.2
-    bot-poll-interval: 0.1
+    poll-interval: 0.05
+    bot-poll-interval: 0.05
     assigners:
-      - !priority-age-assigner {{count: 1, interval: 0.1}}
+      - !priority-age-assigner {{count: 1, interval: 0.05}}
 instances:
   - name: "{instance}"
     services:
@@ -95,11 +95,6 @@ class Service:
     def __exit__(self, *_):
         self._ends.close()
 
-    def flags(self):
-        """What Bazel has to be told; nothing runs but on a worker."""
-        return [f"--remote_executor=grpc://127.0.0.1:{self.port}", f"--remote_instance_name={INSTANCE}", "--spawn_strategy=remote",
-                "--remote_timeout=120", "--jobs=32"]
-
     def worker(self, name, *options):
         """Starts a worker."""
         process = self._start([self.python, HERE / "worker.py", "--server", f"127.0.0.1:{self.port}", "--instance", INSTANCE,
@@ -122,12 +117,12 @@ class Service:
         """The end of every log, for a failure's message."""
         return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')[-3000:]}" for path in sorted(self.folder.glob("*.log")))
 
-    def _start(self, command, log, **more):
-        """In its own process group, so that its end is that of its children too."""
+    def _start(self, command, log, sign=signal.SIGKILL, **more):
+        """In its own process group, so that its end is that of its children too: by `sign`, since nothing of it is kept."""
         with open(self.folder / log, "ab") as out:
             process = subprocess.Popen([str(c) for c in command], stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                        start_new_session=True, **more)
-        self._ends.callback(end, process)
+        self._ends.callback(end, process, sign)
         return process
 
     def _start_database(self):
@@ -142,7 +137,7 @@ class Service:
         programs = postgres()
         checked([programs / "initdb", "-D", folder / "data", "-U", "ampc", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"], **user)
         process = self._start([programs / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off",
-                               "-c", "max_connections=120"], "postgres.log", **user)
+                               "-c", "max_connections=120"], "postgres.log", signal.SIGQUIT, **user)  # which gives shared memory back
         until(lambda: subprocess.run([programs / "createdb", "-h", folder, "-U", "ampc", "ampc"], check=False, stdout=subprocess.DEVNULL,
                                      stderr=subprocess.DEVNULL).returncode == 0, "PostgreSQL", process)
         # The server polls the connection of psycopg2; SQLAlchemy 2.1 would take another driver by default.
@@ -183,10 +178,10 @@ def until(holds, what, process=None, seconds=60):
         time.sleep(0.05)
 
 
-def end(process):
-    for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):  # PostgreSQL ends its sessions at the first, and waits for them at the second
+def end(process, sign):
+    for sign in (sign, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, sign)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(5)
+            process.wait(10)
             return

@@ -2,10 +2,12 @@
 """A worker of a remote-execution service: takes leases from its bots interface, one at a time, and runs them.
 
     worker.py --server HOST:PORT --instance NAME --name NAME --folder DIR [--root DIR] [--hold FILE]
+              [--property KEY=VALUE]…
 
 Of a lease it fetches the input tree into a fresh folder, runs the command there with the environment that it names and no
 other, and uploads what that wrote. With --root, commands see nothing but what is in that folder, as on a machine of its
-own. While the file of --hold is there, it takes leases and does not begin with them, like a machine that is slow.
+own. While the file of --hold is there, it takes leases and does not begin with them, like a machine that is slow. What
+--property says of it is what actions can ask for.
 
 Prints "ready", "took MNEMONIC LEASE", "did MNEMONIC LEASE EXIT", "failed MNEMONIC LEASE WHY", "lost LEASE".
 """
@@ -89,7 +91,10 @@ class Worker:
         self.bots = bots_pb2_grpc.BotsStub(channel)
         self.storage = Storage(channel, args.instance, args.folder / "storage")
         self.runner = Runner(self.storage, args.folder, args.root)
-        self.session = bots_pb2.BotSession(bot_id=args.name, status=bots_pb2.OK, worker=worker_pb2.Worker())
+        machine = worker_pb2.Device(handle=args.name)
+        for key, value in (pair.split("=", 1) for pair in args.property):
+            machine.properties.add(key=key, value=value)
+        self.session = bots_pb2.BotSession(bot_id=args.name, status=bots_pb2.OK, worker=worker_pb2.Worker(devices=[machine]))
 
     def work(self):
         say("ready")
@@ -164,6 +169,7 @@ def main():
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--root", type=Path)
     parser.add_argument("--hold", type=Path)
+    parser.add_argument("--property", action="append", default=[])
     Worker(parser.parse_args()).work()
 
 
