@@ -31,6 +31,7 @@ constexpr Fault kFaults[] = {
     {"illegal character found while scanning anchor", "a '&' begins this text", "put it in quotes"},
     {"unknown escape character", "a backslash in double quotes begins an escape",
      "write two of them, or put the text in single quotes"},
+    {"bad file", "lists or mappings are nested too deep", "a manifest has no more than four of them in one another"},
     {"unknown token", "no text begins with this character", "put the text in quotes"},
 };
 

@@ -177,7 +177,7 @@ std::optional<bool> YamlReader::boolean(const YAML::Node& node, std::string_view
 
 std::string YamlReader::number(const YAML::Node& node, std::string_view what, std::uint64_t least, std::uint64_t most,
                                std::uint64_t example) {
-  const std::string text = node.IsScalar() && node.Tag() != "!" ? node.Scalar() : std::string();
+  std::string text = node.IsScalar() && node.Tag() != "!" ? node.Scalar() : std::string();
   std::uint64_t value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool decimal = fault == std::errc() && end == text.data() + text.size() && (text.size() == 1 || text[0] != '0');
