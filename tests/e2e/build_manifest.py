@@ -249,7 +249,8 @@ class Build(unittest.TestCase):
             self.assertEqual(self.outputs(), made)
             if most > 1:
                 break
-        self.assertGreater(most, 1)
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertGreater(most, 1)
         two, said = self.most_at_a_time("-j4", "--memory", "224M")
         self.assertLessEqual(two, 2)
 
