@@ -174,6 +174,26 @@ class Remote(unittest.TestCase):
         self.assertEqual(self.done(), before)
         self.assertEqual(self.outputs(), want)
 
+    @unittest.skipUnless(os.environ.get("AMPC_FULL"), "AMPC_FULL=1 runs it")
+    def test_a_kind_of_machine_is_chosen_by_its_constraints(self):
+        kinds = """platform(name = "plain", constraint_values = ["@platforms//os:linux"], exec_properties = {"OSFamily": "linux"})
+platform(name = "odd", constraint_values = ["@platforms//os:windows"], exec_properties = {"gpu": "many"})
+"""
+        workspace = (self.project.folder / "WORKSPACE").read_text()
+        constrained = workspace.replace(f'path = "{PREFIX}")\n', f'path = "{PREFIX}", exec_compatible_with = ["@platforms//os:linux"])\n')
+        self.assertNotEqual(workspace, constrained)
+        settings = (self.project.folder / ".bazelrc").read_text()
+        wanted = "build:cluster --remote_default_exec_properties=OSFamily=linux\n"
+        self.assertIn(wanted, settings)
+        self.project.add({"BUILD.bazel": build_file(level="O1", dtypes=["bf16"]) + kinds, "WORKSPACE": constrained,
+                          ".bazelrc": settings.replace(wanted, "build:cluster --extra_execution_platforms=//:odd,//:plain\n")})
+        self.built()  # `odd` comes first, and there is no such machine
+        self.assertEqual(self.done(), {"plan": 1, "cast": SHARDS, "link": 1})
+        self.project.add({"WORKSPACE": constrained.replace("os:linux", "os:windows")})
+        done, _ = self.build()
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertIn("platform property [gpu=", done.stdout)
+
     def test_a_machine_that_dies_over_its_work(self):
         self.start("three")
         names = list(self.service.workers)

@@ -1,6 +1,7 @@
 """A remote-execution service on this machine: PostgreSQL, BuildGrid's server, and workers, for as long as a test lasts."""
 
 import contextlib
+import ctypes
 import os
 import pwd
 import shutil
@@ -14,6 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 INSTANCE = "main"
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 KEEPALIVE = 5  # seconds without a word from a worker after which its work is given to another; the server wants more than 4
 
 CONFIG = """
@@ -118,10 +121,11 @@ class Service:
         return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')[-3000:]}" for path in sorted(self.folder.glob("*.log")))
 
     def _start(self, command, log, sign=signal.SIGKILL, **more):
-        """In its own process group, so that its end is that of its children too: by `sign`, since nothing of it is kept."""
+        """In its own process group, so that its end is that of its children too: by `sign`, since nothing of it is kept. It gets that also
+        when the test itself is killed."""
         with open(self.folder / log, "ab") as out:
             process = subprocess.Popen([str(c) for c in command], stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                       start_new_session=True, **more)
+                                       start_new_session=True, preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, sign), **more)
         self._ends.callback(end, process, sign)
         return process
 
