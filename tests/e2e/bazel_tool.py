@@ -22,6 +22,14 @@ def write(folder, files):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
+def call(folder, root, *arguments):
+    """Bazel with the same startup options each time: with others it would start anew."""
+    scratch = root.parent / "scratch"  # where it leaves a log of every build, beside the one that was asked for
+    scratch.mkdir(exist_ok=True)
+    return run("bazel", "--nohome_rc", f"--output_user_root={root}", "--max_idle_secs=60", f"--host_jvm_args=-Djava.io.tmpdir={scratch}",
+               *arguments, cwd=folder, env=clean_environment(LANG="C.UTF-8"))
+
+
 class Workspace:
     """A workspace in `folder` with the ampc of `prefix`; `root` is what Bazel writes to."""
 
@@ -48,9 +56,8 @@ register_toolchains("@ampc//:toolchain")
         log.unlink(missing_ok=True)
         offline = self.prefix / "share/ampc/bazel/offline"
         stand_ins = [f"--override_repository={path.name}={path}" for path in sorted(offline.iterdir()) if path.is_dir()]
-        done = run("bazel", "--nohome_rc", f"--output_user_root={self.root}", "--max_idle_secs=60",
-                   command, "--color=no", "--curses=no", *stand_ins, f"--execution_log_json_file={log}", *more, "--", *targets,
-                   cwd=self.folder, env=clean_environment(LANG="C.UTF-8"))
+        done = call(self.folder, self.root, command, "--color=no", "--curses=no", *stand_ins, f"--execution_log_json_file={log}", *more,
+                    "--", *targets)
         return done, _spawns(log.read_text(encoding="utf-8")) if log.exists() else []
 
 
@@ -59,7 +66,7 @@ def stopped(folder):
     """Ends the Bazels of the workspaces in `folder`, and makes what they wrote removable."""
     yield
     for workspace in folder.glob("*/WORKSPACE"):
-        run("bazel", "--nohome_rc", f"--output_user_root={folder / 'root'}", "shutdown", cwd=workspace.parent)
+        call(workspace.parent, folder / "root", "shutdown")
     for path in (folder / "root").rglob("*"):  # outputs are read-only, and so are their folders
         if path.is_dir() and not path.is_symlink():
             path.chmod(0o755)
