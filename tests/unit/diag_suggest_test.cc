@@ -32,6 +32,19 @@ TEST(Nearest, IsWhatWasMeant) {
   EXPECT_EQ(nearest("x", std::vector<std::string>{"y"}), std::nullopt);
 }
 
+TEST(Suggest, IsSureOfTheNameThatIsWrittenAlike) {
+  const std::vector<std::string> names{"Sigmoid", "sigmoid", "Softmax", "Exp", "Expm"};
+  const auto edit = [&](const std::string& word) {
+    Diagnostic d;
+    EXPECT_TRUE(suggest(d, word, names)) << word;
+    return d.edits.empty() ? "" : d.edits.front().text;
+  };
+  EXPECT_EQ(edit("Sigmoidd"), "Sigmoid");
+  EXPECT_EQ(edit("sigmoidd"), "sigmoid");
+  EXPECT_EQ(edit("softmax"), "Softmax");
+  EXPECT_EQ(edit("Expp"), "");  // two are as near
+}
+
 TEST(DidYouMean, IsASentenceOrNothing) {
   const std::vector<std::string> names = {"keep", "clamp"};
   EXPECT_EQ(did_you_mean("clmap", names), "did you mean 'clamp'?");

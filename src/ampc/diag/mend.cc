@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace ampc {
 namespace {
@@ -39,14 +40,31 @@ bool meet(const Span& a, const Span& b) {
 
 }  // namespace
 
+std::vector<Edit> edits_of(const Diagnostic& diagnostic, std::string_view text) {
+  std::vector<Edit> result;
+  for (const Edit& e : diagnostic.edits) result.push_back(tidied(e, text));
+  return result;
+}
+
+Mended mend_in_rounds(std::string text, const std::function<Mended(const std::string& text)>& round) {
+  constexpr int kRounds = 20;  // not for ever
+  Mended result{std::move(text), 0, 0};
+  for (int i = 0; i < kRounds; ++i) {
+    Mended mended = round(result.text);
+    if (mended.fixes == 0) break;
+    mended.fixes += result.fixes;
+    result = std::move(mended);
+  }
+  return result;
+}
+
 Mended mend(std::string_view text, FileId file, const std::vector<const Diagnostic*>& diagnostics) {
   Mended result;
   std::vector<Edit> accepted;
   for (const Diagnostic* d : diagnostics) {
     if (d->edits.empty()) continue;
     if (std::any_of(d->edits.begin(), d->edits.end(), [&](const Edit& e) { return e.span.file != file; })) continue;
-    std::vector<Edit> mine;
-    for (const Edit& e : d->edits) mine.push_back(tidied(e, text));
+    const std::vector<Edit> mine = edits_of(*d, text);
     const bool free = std::none_of(mine.begin(), mine.end(), [&](const Edit& e) {
       return std::any_of(accepted.begin(), accepted.end(), [&](const Edit& a) { return meet(a.span, e.span); });
     });

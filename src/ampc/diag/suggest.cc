@@ -28,12 +28,21 @@ std::optional<std::string> by_prefix(std::string_view word, std::span<const std:
   return std::string(std::get<2>(*best));
 }
 
+// Letters that two words begin with alike, to the case: of an operator and an alias of the same letters, one is meant.
+std::size_t exactly_common(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+bool differs_in_case(std::string_view a, std::string_view b) { return a.size() == b.size() && begins_with(a, b); }
+
 // Is no other of the names as near to the word as this one, and this one near enough to be written unseen?
 bool is_sure(std::string_view word, std::string_view name, std::span<const std::string_view> names) {
   constexpr std::size_t kSurest = 2;  // letters that differ
   const auto rival = [&](const auto& as_near) {
-    return std::any_of(names.begin(), names.end(),
-                       [&](std::string_view other) { return other != name && other != word && as_near(other); });
+    return std::any_of(names.begin(), names.end(), [&](std::string_view other) {
+      if (differs_in_case(other, name) && exactly_common(word, other) < exactly_common(word, name)) return false;
+      return other != name && other != word && as_near(other);
+    });
   };
   const std::size_t distance = edit_distance(word, name, kSurest);
   if (distance <= kSurest) {
@@ -72,7 +81,7 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   if (word.empty() || word.size() > 100) return std::nullopt;
   // A third of the letters may be wrong; in a word of two, one may.
   const std::size_t limit = std::max<std::size_t>(1, word.size() / 3);
-  std::optional<std::tuple<std::size_t, std::size_t, std::string_view>> best;
+  std::optional<std::tuple<std::size_t, std::size_t, std::size_t, std::string_view>> best;
   for (const std::string_view name : names) {
     if (name == word || name.empty()) continue;
     const std::size_t distance = edit_distance(word, name, limit);
@@ -81,11 +90,12 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
                                                                [](char x, char y) { return lower(x) == lower(y); })
                                                      .first -
                                                  word.begin());
-    const std::tuple candidate(distance, word.size() - common, name);  // of equally near ones, that which begins alike
+    // Of equally near ones, that which begins alike.
+    const std::tuple candidate(distance, word.size() - common, word.size() - exactly_common(word, name), name);
     if (!best || candidate < *best) best = candidate;
   }
   if (!best) return by_prefix(word, names);
-  return std::string(std::get<2>(*best));
+  return std::string(std::get<3>(*best));
 }
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& names) {

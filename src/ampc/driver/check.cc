@@ -78,20 +78,14 @@ class Check {
   /// Carries out what diagnostics of this file suggest, and what those of the result do. False where the file cannot be
   /// written; one that cannot be read is left for the check to tell.
   bool fix(const std::string& file) {
-    constexpr int kRounds = 20;  // what is mended can show what was hidden, but not for ever
     const lang::RuleFile given = lang::read_rule_file(file);
     if (!given.ok) return true;
-    std::string text = given.text;
-    std::size_t fixes = 0;
-    for (int round = 0; round < kRounds; ++round) {
+    auto [text, fixes, refused] = mend_in_rounds(given.text, [&](const std::string& now) {
       Compilation c(o_, s_.err);
       c.diagnostics.set_policy(policy_of(o_.report));
-      (void)c.read_rules(file, text);
-      Mended mended = mend(text, kRootFile, c.diagnostics.sorted(c.sources));
-      if (mended.fixes == 0) break;
-      fixes += mended.fixes;
-      text = std::move(mended.text);
-    }
+      (void)c.read_rules(file, now);
+      return mend(now, kRootFile, c.diagnostics.sorted(c.sources));
+    });
     if (fixes == 0) return true;
     if (given.byte_order_mark) text.insert(0, "\xef\xbb\xbf");
     try {

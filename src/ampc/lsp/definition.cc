@@ -29,8 +29,9 @@ class Definition {
  private:
   void add(const Span& span) {
     const SourceMap& sources = view_.meaning.sources;
-    const Lines lines(sources.text(span.file), view_.encoding);
-    Json one = {{"uri", view_.documents.uri(sources.path(span.file))}, {"range", lines.range(span.begin, span.end)}};
+    const std::string& path = sources.path(span.file);
+    const Lines lines = view_.documents.lines(path, sources.text(span.file));
+    Json one = {{"uri", view_.documents.uri(path)}, {"range", lines.range(span.begin, span.end)}};
     result_.push_back(std::move(one));
   }
 

@@ -52,7 +52,10 @@ class Publisher {
 
   Json range(const Span& span) {
     std::unique_ptr<Lines>& lines = lines_[span.file];
-    if (lines == nullptr) lines = std::make_unique<Lines>(checked_.sources.text(span.file), encoding_);
+    if (lines == nullptr) {
+      lines =
+          std::make_unique<Lines>(documents_.lines(checked_.sources.path(span.file), checked_.sources.text(span.file)));
+    }
     return lines->range(span.begin, span.end);
   }
 

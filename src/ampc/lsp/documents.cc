@@ -3,13 +3,25 @@
 #include <utility>
 
 namespace ampc::lsp {
+namespace {
+
+constexpr std::string_view kMark = "\xef\xbb\xbf";
+
+// As rule files are read: everything else counts from behind the mark.
+void set_text(Document& document, std::string text) {
+  document.marked = text.starts_with(kMark);
+  if (document.marked) text.erase(0, kMark.size());
+  document.text = std::move(text);
+}
+
+}  // namespace
 
 const Document* Documents::open(const Json& params) {
   const Json& given = params.at("textDocument");
   Document document;
   document.uri = given.at("uri").get<std::string>();
   document.path = path_of(document.uri);
-  document.text = given.at("text").get<std::string>();
+  set_text(document, given.at("text").get<std::string>());
   document.version = given.value("version", Json());
   uri_by_identity_[identity(document.path)] = document.uri;
   return &(by_uri_[document.uri] = std::move(document));
@@ -19,7 +31,7 @@ const Document* Documents::change(const Json& params) {
   const auto at = by_uri_.find(params.at("textDocument").at("uri").get<std::string>());
   if (at == by_uri_.end()) return nullptr;
   // All changes or none: half of them would leave another text than the editor's.
-  std::string text = at->second.text;
+  std::string text = (at->second.marked ? std::string(kMark) : std::string()) + at->second.text;
   for (const Json& change : params.at("contentChanges")) {
     const auto& replacement = change.at("text").get_ref<const std::string&>();
     if (!change.contains("range") || change["range"].is_null()) {
@@ -31,7 +43,7 @@ const Document* Documents::change(const Json& params) {
     const std::size_t end = lines.offset(change["range"].at("end"));
     text.replace(std::min(begin, end), std::max(begin, end) - std::min(begin, end), replacement);
   }
-  at->second.text = std::move(text);
+  set_text(at->second, std::move(text));
   at->second.version = params["textDocument"].value("version", Json());
   return &at->second;
 }
@@ -51,6 +63,11 @@ void Documents::close(const std::string& uri) {
   if (at == by_uri_.end()) return;
   uri_by_identity_.erase(identity(at->second.path));
   by_uri_.erase(at);
+}
+
+Lines Documents::lines(const std::string& path, std::string_view text) const {
+  const Document* open = with_path(path);
+  return {text, encoding_, open != nullptr && open->marked};
 }
 
 std::string Documents::uri(const std::string& path) const {

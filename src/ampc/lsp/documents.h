@@ -11,10 +11,13 @@
 namespace ampc::lsp {
 
 struct Document {
-  std::string uri;   // as the editor spells it
-  std::string path;  // of a URI that is no file's, the URI
-  std::string text;
+  std::string uri;      // as the editor spells it
+  std::string path;     // of a URI that is no file's, the URI
+  std::string text;     // without a byte order mark
+  bool marked = false;  // the editor has one
   Json version;
+
+  Lines lines(Encoding encoding) const { return {text, encoding, marked}; }
 };
 
 /// Throws Json::exception where what it is given is not as the protocol has it.
@@ -32,6 +35,8 @@ class Documents {
   const std::map<std::string, Document>& all() const { return by_uri_; }
   /// The editor's spelling of a file that is open there, else our own.
   std::string uri(const std::string& path) const;
+  /// Of a file with this text: where it is open there, as the editor counts.
+  Lines lines(const std::string& path, std::string_view text) const;
 
  private:
   const Encoding& encoding_;

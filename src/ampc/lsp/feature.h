@@ -36,6 +36,18 @@ Json document_symbols(const View& view);
 /// textDocument/formatting: a list of TextEdit, as `ampc fmt` lays out the text; null where its syntax is wrong.
 Json formatting(const Document& document, Encoding encoding);
 
+/// What textDocument/codeAction asks for, `quickfix` and `source.fixAll.ampc`: a list of CodeAction. The workspace is
+/// up to date.
+struct ActionRequest {
+  const Document& document;
+  const Workspace& workspace;
+  const Documents& documents;
+  const lang::CompileOptions& options;
+  Encoding encoding;
+  const Json& params;
+};
+Json code_actions(const ActionRequest& request);
+
 /// textDocument/publishDiagnostics, the diagnostics of all roots by the URI of the file that they are about.
 std::map<std::string, Json> diagnostics_by_uri(const Workspace& workspace, const Documents& documents,
                                                Encoding encoding);

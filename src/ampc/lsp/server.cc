@@ -83,6 +83,7 @@ class Server {
         {"textDocument/definition", &Server::on_definition},
         {"textDocument/documentSymbol", &Server::on_symbols},
         {"textDocument/formatting", &Server::on_formatting},
+        {"textDocument/codeAction", &Server::on_code_action},
     };
     if (inbox_.cancelled(id)) return fail(id, {ErrorCode::request_cancelled, "the request was cancelled"});
     const auto at = handlers.find(method);
@@ -163,7 +164,8 @@ class Server {
               {"completionProvider", {{"triggerCharacters", {"\"", "/", ":", "(", ",", " "}}}},
               {"definitionProvider", true},
               {"documentSymbolProvider", true},
-              {"documentFormattingProvider", true}}},
+              {"documentFormattingProvider", true},
+              {"codeActionProvider", {{"codeActionKinds", {"quickfix", "source.fixAll.ampc"}}}}}},
             {"serverInfo", {{"name", "ampc"}, {"version", version_}}}};
   }
 
@@ -215,7 +217,7 @@ class Server {
 
   View view_of(const Json& params) {
     const Document& document = document_of(params);
-    return {document, workspace_.meaning(document), options_, documents_, encoding_, Lines(document.text, encoding_)};
+    return {document, workspace_.meaning(document), options_, documents_, encoding_, document.lines(encoding_)};
   }
 
   template <typename Feature>
@@ -229,6 +231,14 @@ class Server {
   Json on_definition(const Json& params) { return at_cursor(params, definition); }
   Json on_symbols(const Json& params) { return document_symbols(view_of(params)); }
   Json on_formatting(const Json& params) { return formatting(document_of(params), encoding_); }
+  Json on_code_action(const Json& params) {
+    const Document& document = document_of(params);
+    if (workspace_.dirty()) {
+      workspace_.check_all();
+      publish();
+    }
+    return code_actions({document, workspace_, documents_, options_, encoding_, params});
+  }
 
   std::ostream& out_;
   const lang::CompileOptions& options_;

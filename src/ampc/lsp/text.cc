@@ -32,7 +32,8 @@ int hex(char c) {
 
 }  // namespace
 
-Lines::Lines(std::string_view text, Encoding encoding) : text_(text), encoding_(encoding) {
+Lines::Lines(std::string_view text, Encoding encoding, bool marked)
+    : text_(text), encoding_(encoding), mark_(marked ? units(3, encoding) : 0) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\n' || (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n'))) starts_.push_back(i + 1);
   }
@@ -41,7 +42,7 @@ Lines::Lines(std::string_view text, Encoding encoding) : text_(text), encoding_(
 Json Lines::position(std::size_t offset) const {
   offset = std::min(offset, text_.size());
   const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
-  std::size_t character = 0;
+  std::size_t character = next - starts_.begin() == 1 ? mark_ : 0;
   for (std::size_t i = *(next - 1); i < offset; i += bytes(text_[i])) character += units(bytes(text_[i]), encoding_);
   return {{"line", next - starts_.begin() - 1}, {"character", character}};
 }
@@ -52,7 +53,8 @@ Json Lines::range(std::size_t begin, std::size_t end) const {
 
 std::size_t Lines::offset(const Json& position) const {
   const auto line = position.at("line").get<std::uint64_t>();
-  const auto character = position.at("character").get<std::uint64_t>();
+  auto character = position.at("character").get<std::uint64_t>();
+  if (line == 0) character -= std::min<std::uint64_t>(character, mark_);
   if (line >= starts_.size()) return text_.size();
   std::size_t at = starts_[line];
   std::size_t end = line + 1 < starts_.size() ? starts_[line + 1] : text_.size();
@@ -62,6 +64,20 @@ std::size_t Lines::offset(const Json& position) const {
     if (counted > character) break;  // within a code point is before it
   }
   return std::min(at, end);
+}
+
+Json edits_between(const Lines& lines, std::string_view before, std::string_view after) {
+  if (before == after) return Json::array();
+  const auto ends_line = [](std::string_view text, std::size_t at) { return at == 0 || text[at - 1] == '\n'; };
+  const std::size_t shorter = std::min(before.size(), after.size());
+  std::size_t begin = 0;
+  while (begin < shorter && before[begin] == after[begin]) ++begin;
+  while (!ends_line(before, begin)) --begin;
+  std::size_t tail = 0;
+  while (tail < shorter - begin && before[before.size() - tail - 1] == after[after.size() - tail - 1]) ++tail;
+  while (tail != 0 && !(ends_line(before, before.size() - tail) && ends_line(after, after.size() - tail))) --tail;
+  return Json::array({{{"range", lines.range(begin, before.size() - tail)},
+                       {"newText", after.substr(begin, after.size() - tail - begin)}}});
 }
 
 std::string path_of(std::string_view uri) {

@@ -48,6 +48,10 @@ void Workspace::check_one() {
   checked_[uri] = std::move(checked);
 }
 
+void Workspace::check_all() {
+  while (dirty()) check_one();
+}
+
 const Meaning& Workspace::meaning(const Document& document) {
   std::unique_ptr<Meaning>& result = meanings_[document.uri];
   if (result == nullptr) {

@@ -51,6 +51,8 @@ class Workspace {
   bool dirty() const;
   /// Checks one root that is out of date.
   void check_one();
+  /// Checks all of them.
+  void check_all();
   /// By the root's URI; null where it is being checked for the first time.
   const std::map<std::string, std::unique_ptr<Checked>>& checked() const { return checked_; }
 
