@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """grammar/amp.tmLanguage.json, read as editors read it, and the extension's files beside it.
 
-    textmate.py [TEST…]
+    textmate.py --ampc PATH [TEST…]
 """
 
+import argparse
 import json
 import re
+import shutil
+import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 from compiler import REPOSITORY
 
@@ -17,6 +21,7 @@ except ImportError as e:
     print(f"skipped: {e}; cmake/requirements.txt has what is needed")
     sys.exit(77)
 
+AMPC = None
 GRAMMAR = REPOSITORY / "grammar"
 TEXTMATE = json.loads((GRAMMAR / "amp.tmLanguage.json").read_text())
 ANTLR = (GRAMMAR / "Amp.g4").read_text()
@@ -135,6 +140,38 @@ class Extension(unittest.TestCase):
         version = re.search(r"project\(ampc VERSION (\S+)", (REPOSITORY / "CMakeLists.txt").read_text()).group(1)
         self.assertEqual(package["version"], version)
 
+    def events(self, *settings):
+        """What happens with these settings, one after the other."""
+        node = shutil.which("node")
+        if node is None:
+            self.skipTest("there is no node to run the extension with")
+        done = subprocess.run([node, Path(__file__).with_name("vscode_stand_in.js"), GRAMMAR / "vscode" / "extension.js",
+                               *map(json.dumps, settings)], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_it_starts_the_server_and_stops_it(self):
+        started, stopped, over = self.events({"ampc.path": AMPC})
+        self.assertEqual(started, {"event": "started", "args": ["lsp"], "selector": [{"language": "amp"}], "watches": "**/*.amp",
+                                   "server": "ampc"})
+        self.assertEqual(stopped, {"event": "stopped", "code": 0})
+        self.assertEqual(over, {"event": "over", "listeners": 0})
+
+    def test_other_settings_start_another_server(self):
+        more = {"ampc.path": AMPC, "ampc.importFolders": ["a b", "c"], "ampc.targets": ["ort-cpu"]}
+        told = self.events({"ampc.path": AMPC}, more, {"editor.tabSize": 4})
+        self.assertEqual([e["event"] for e in told], ["started", "stopped", "started", "stopped", "over"])
+        self.assertEqual(told[2]["args"], ["lsp", "-I", "a b", "-I", "c", "--target", "ort-cpu"])
+
+    def test_a_program_that_is_not_there(self):
+        told = self.events({"ampc.path": "no-such-ampc"}, {"ampc.path": AMPC})
+        self.assertEqual([e["event"] for e in told], ["message", "started", "stopped", "over"])
+        self.assertIn("set ampc.path", told[0]["text"])
+
 
 if __name__ == "__main__":
-    unittest.main()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ampc", required=True)
+    args, rest = parser.parse_known_args()
+    AMPC = str(Path(args.ampc).resolve())
+    unittest.main(argv=[sys.argv[0], *rest])
