@@ -73,6 +73,9 @@ class Mender {
         case AmpLexer::LBRACKET:
           bracket();
           break;
+        case AmpLexer::PATTERN:
+          headless_pattern();
+          break;
         case AmpLexer::NUMBER:
           if (touches(i_) && type(i_ + 1) == AmpLexer::ID) number(i_, i_ + 1);
           break;
@@ -246,6 +249,32 @@ class Mender {
     const std::uint32_t at = begin(i_);
     text_[at] = ' ';
     mended_ = true;
+  }
+
+  // `pattern p(x)` and its first step on the next line: each step would be told.
+  void headless_pattern() {
+    std::size_t at = i_ + 1;
+    const auto in_line = [&] { return type(at) != Token::EOF && line(at) == line(i_); };
+    while (in_line() && type(at) != AmpLexer::LPAREN && type(at) != AmpLexer::LBRACE) ++at;
+    if (!in_line() || type(at) != AmpLexer::LPAREN) return;
+    while (in_line() && type(at) != AmpLexer::RPAREN && type(at) != AmpLexer::LBRACE) ++at;
+    if (!in_line() || type(at) != AmpLexer::RPAREN) return;
+    const std::uint32_t behind = end(at);
+    std::size_t next = at + 1;
+    const bool word = line(next) == line(i_) && is_word(type(next)) && behind != begin(next);
+    if (word) ++next;
+    if (type(next) == Token::EOF || line(next) == line(i_) || text_[behind] == '#') return;
+    if (!is_word(type(next)) || (type(next + 1) != AmpLexer::ASSIGN && type(next + 1) != AmpLexer::COMMA)) return;
+    auto& d =
+        diagnostics_.error(codes::kExpected, "expected '{' after ')'" + (word ? ", found '" + text(at + 1) + "'" : ""))
+            .fix("the steps of a pattern stand in braces: pattern p(x) { y = Exp(x) } keep fp32");
+    if (word) {
+      d.at(span(begin(at + 1), end(at + 1)));
+      blank(begin(at + 1), end(at + 1));
+    } else {
+      d.at(span(behind - 1, behind)).edit(span(behind, behind), " {");
+    }
+    put(behind, "{");  // a blank or a line's end stands there
   }
 
   void number(std::size_t from, std::size_t to) {

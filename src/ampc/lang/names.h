@@ -48,6 +48,7 @@ class Names {
   static const Formal* find_formal(const Signature& version, const OperandRef& ref, bool results);
 
   /// Is its definition missing because of a fault that was reported? Then its uses are none.
+  bool is_operator(std::string_view name) const { return !operators_.versions("", name).empty(); }
   bool is_lost(std::string_view name) const { return lost_.contains(name); }
 
  private:

@@ -68,6 +68,12 @@ class Tree {
     return children([=](const TreeNode& node) { return node.leaf && node.type == type; });
   }
   bool has(T type) const { return static_cast<bool>((*this)(type)); }
+  /// Of a body: whether something in it is no statement, or one that holds a syntax error.
+  bool slipped() const {
+    return static_cast<bool>(child(
+        [](const TreeNode& node) { return node.leaf ? node.type != T::LBRACE && node.type != T::RBRACE : node.faulty; },
+        0));
+  }
   /// Its first child, of whatever kind.
   Tree inner() const {
     return child([](const TreeNode&) { return true; }, 0);

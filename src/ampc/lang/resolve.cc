@@ -96,6 +96,8 @@ std::optional<std::uint32_t> Resolver::level(const ast::Word& name) {
     d.fix("levels are defined by rules: import the file that does, or write level " + name.text + " { default fp32 }");
   } else if (name.text.find('.') != std::string::npos) {
     d.fix("a domain and its operator are joined by '::'");
+  } else if (names_.is_operator(name.text)) {
+    d.fix("operators stand behind the ':', levels and data types before it: deny O1 fp16: " + name.text);
   } else {
     d.fix("levels that are defined: " + list_of(known, false, "and"));
   }

@@ -25,6 +25,8 @@ std::optional<When> Resolver::when(const ast::Qualifiers& q, const Context& cont
             .fix("leave the level out, or move the list out of the braces");
         return std::nullopt;
       }
+      // Operators before the colon: the first of them says it.
+      if (!ok && names_.is_operator(w.text)) continue;
       const auto index = level(w);
       ok = ok && index.has_value();
       if (index) result.levels |= std::uint32_t{1} << *index;

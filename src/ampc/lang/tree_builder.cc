@@ -34,7 +34,8 @@ class Builder : private Words {
  private:
   using Node = ast::Statement::Node;
 
-  static bool is_open(Tree body) { return !body(T::RBRACE); }
+  // Also where a slip stands in it: a bracket that was meant to close it may be another by mistake.
+  static bool is_open(Tree body) { return !body(T::RBRACE) || body.slipped(); }
 
   // What this statement would have defined.
   void lose(Tree s) {
