@@ -1,6 +1,7 @@
 #include "ampc/diag/mend.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -61,8 +62,16 @@ Mended mend_in_rounds(std::string text, const std::function<Mended(const std::st
 Mended mend(std::string_view text, FileId file, const std::vector<const Diagnostic*>& diagnostics) {
   Mended result;
   std::vector<Edit> accepted;
+  // What a line says is not known where its syntax is wrong; what it seems to mean is mended when that has been.
+  const auto line_of = [&](std::uint32_t at) { return text.rfind('\n', at == 0 ? 0 : at - 1); };
+  const auto is_syntax = [](const Diagnostic& d) { return d.code < "AMPC0100"; };
+  std::set<std::size_t> unread;
+  for (const Diagnostic* d : diagnostics) {
+    if (d->span.file == file && is_syntax(*d)) unread.insert(line_of(d->span.begin));
+  }
   for (const Diagnostic* d : diagnostics) {
     if (d->edits.empty()) continue;
+    if (!is_syntax(*d) && d->span.file == file && unread.contains(line_of(d->span.begin))) continue;
     if (std::any_of(d->edits.begin(), d->edits.end(), [&](const Edit& e) { return e.span.file != file; })) continue;
     const std::vector<Edit> mine = edits_of(*d, text);
     const bool free = std::none_of(mine.begin(), mine.end(), [&](const Edit& e) {

@@ -68,10 +68,9 @@ class Check {
 
   void tell_fixes(const Compilation& c) {
     if (o_.report.form != Form::text) return;
-    const auto list = c.diagnostics.sorted(c.sources);
-    const auto fixable = std::count_if(list.begin(), list.end(), [](const Diagnostic* d) {
-      return !d->edits.empty() && d->edits.front().span.file == kRootFile;
-    });
+    if (c.sources.size() == 0) return;  // no file was read
+    const Mended mended = mend(c.sources.text(kRootFile), kRootFile, c.diagnostics.sorted(c.sources));
+    const std::size_t fixable = mended.fixes + mended.refused;
     if (fixable != 0) s_.err << fmt::format("{} of these: `ampc check --fix` mends\n", fixable);
   }
 

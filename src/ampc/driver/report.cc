@@ -28,11 +28,10 @@ std::string check_warning(const std::string& word) {
     if (c->warns) names.push_back(c->name);
   }
   const std::string_view name = word.starts_with(kOff) ? std::string_view(word).substr(kOff.size()) : word;
-  const bool known = std::find(names.begin(), names.end(), name) != names.end();
-  if (known && word.starts_with(kOff)) return {};
-  if (known) return fmt::format("-W{} is on unless -Wno-{} turns it off", word, word);
-  if (const CodeText* c = find_code(name))
-    return fmt::format("'{}' is always an error, and cannot be turned off", c->name);
+  const CodeText* c = find_code(name);  // by what stands in the brackets, too
+  if (c != nullptr && !c->warns) return fmt::format("'{}' is always an error, and cannot be turned off", c->name);
+  if (c != nullptr && word.starts_with(kOff)) return {};
+  if (c != nullptr) return fmt::format("-W{} is on unless -Wno-{} turns it off", word, word);
   const std::string near = did_you_mean(name, names);
   return fmt::format("no warning is called '{}'; {}", name,
                      near.empty() ? "names are " + list_of(names, false, "and") : near);

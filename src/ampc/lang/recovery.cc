@@ -15,8 +15,8 @@ namespace {
 using antlr4::Token;
 
 std::string of_operator(const std::string& op) {
-  return "to decide about an operator, begin with the verdict: allow " + op + "; to decide about an operand: " + op +
-         " arg 1 keep fp32";
+  return "to decide about an operator, begin with the verdict: deny " + op + " for fp32, allow " + op +
+         " for the low type; to decide about an operand: " + op + " arg 1 keep fp32";
 }
 
 // The keywords that could stand here.

@@ -33,6 +33,39 @@ void check(const std::vector<Entry>& entries, const Program& program, Diagnostic
   }
 }
 
+// A pattern decides before its operators do.
+void check_patterns(const Draft& draft, const Program& program, Diagnostics& diagnostics) {
+  std::map<OpName, std::vector<const OpEntry*>> sealed;
+  for (const OpEntry& e : draft.ops) {
+    if (e.sealed && (e.rule.verdict == Verdict::deny || e.rule.verdict == Verdict::allow)) {
+      sealed[e.rule.op].push_back(&e);
+    }
+  }
+  if (sealed.empty()) return;
+  const auto against = [&](const PatternEntry& p, const PatternRule::Call& call) -> const OpEntry* {
+    const auto group = sealed.find(call.op);
+    if (group == sealed.end()) return nullptr;
+    for (const OpEntry* s : group->second) {
+      const auto other = s->rule.verdict == Verdict::deny ? PatternRule::Action::low : PatternRule::Action::keep_fp32;
+      if (s->unit == p.unit || program.reaches[s->unit][p.unit] || !overlap(s->rule.when, p.rule.when)) continue;
+      if (p.rule.action == other) return s;
+    }
+    return nullptr;
+  };
+  for (const PatternEntry& p : draft.patterns) {
+    if (p.off) continue;
+    const OpEntry* found = nullptr;
+    for (const PatternRule::Step& step : p.rule.steps) {
+      for (const PatternRule::Call& call : step.calls) {
+        if (found == nullptr) found = against(p, call);
+      }
+    }
+    if (found == nullptr) continue;
+    report_sealed(diagnostics, program, spelling(found->rule.op), {p.rule.span, p.unit},
+                  {found->rule.span, found->unit});
+  }
+}
+
 }  // namespace
 
 void check_seals(const Draft& draft, const Program& program, Diagnostics& diagnostics) {
@@ -48,6 +81,7 @@ void check_seals(const Draft& draft, const Program& program, Diagnostics& diagno
     const std::set<std::string> mine = operands_of(e), theirs = operands_of(s);
     return std::any_of(mine.begin(), mine.end(), [&](const std::string& name) { return theirs.contains(name); });
   });
+  check_patterns(draft, program, diagnostics);
 }
 
 }  // namespace ampc::lang
