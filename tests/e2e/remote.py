@@ -11,6 +11,7 @@ be done; the service is BuildGrid's, from PyPI, into the cache. All of it is on 
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import hashlib
 import os
 import shutil
@@ -129,7 +130,9 @@ class Remote(unittest.TestCase):
 
     def test_two_machines_make_the_same_bytes_once(self):
         self.project.add({"BUILD.bazel": build_file(data_file=True, level="O2")})
-        log = self.built()
+        with self.all_at_work(list(self.service.workers)) as (building, _):
+            pass
+        log = building.result(timeout=120)
         self.assertEqual(self.done(), {"plan": 1, "cast": SHARDS, "link": 1})
         self.assertFalse(any(spawn["remoteCacheHit"] for spawn in log))
         self.assertEqual(len(self.service.workers), 2)
@@ -197,29 +200,38 @@ platform(name = "odd", constraint_values = ["@platforms//os:windows"], exec_prop
     def test_a_machine_that_dies_over_its_work(self):
         self.start("three")
         names = list(self.service.workers)
-        for name in names:
-            self.hold(name).touch()
+        self.addCleanup(lambda: len(self.service.workers) > 2 and self.service.kill("three"))
         self.project.add({"BUILD.bazel": build_file(dtypes=["bf16"])})
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            building = pool.submit(self.built)
-            try:
-                self.until(lambda: any(self.fresh(name) for name in names), building)
-                planner = next(name for name in names if self.fresh(name))
-                victim = next(name for name in names if name != planner)
-                self.hold(planner).unlink()
-                # The others wait with what they take.
-                self.until(lambda: self.fresh(victim), building)
-                self.assertEqual((self.fresh(victim), self.fresh(victim, "did")), (["cast"], []))
-                self.service.kill(victim)
-            finally:
-                for name in names:
-                    self.hold(name).unlink(missing_ok=True)
-            building.result(timeout=120)
+        with self.all_at_work(names) as (building, planner):
+            victim = next(name for name in reversed(names) if name != planner)
+            self.assertEqual((self.fresh(victim), self.fresh(victim, "did")), (["cast"], []))
+            self.service.kill(victim)
+        building.result(timeout=120)
         self.assertEqual(self.fresh(victim, "did"), [])
         self.assertEqual(self.done(), {"plan": 1, "cast": SHARDS, "link": 1})
         lost = self.service.said(victim, "took")[-1][2]
         self.assertIn(lost, [line[2] for line in self.leases("did")], "what the dead machine had is what another did")
         self.assertEqual(self.outputs(), self.by_hand(dtype="bf16"))
+
+    @contextlib.contextmanager
+    def all_at_work(self, names):
+        """A build, and who has planned, when each of these workers has a part of it in its hands; they wait until the block ends. So none
+        does all before the others are awake."""
+        for name in names:
+            self.hold(name).touch()
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            building = pool.submit(self.built)
+            try:
+                self.until(lambda: any(self.fresh(name) for name in names), building)
+                planner = next(name for name in names if self.fresh(name))
+                self.hold(planner).unlink()
+                self.until(lambda: self.fresh(planner, "did"), building)
+                self.hold(planner).touch()
+                self.until(lambda: all("cast" in self.fresh(name) for name in names), building)
+                yield building, planner
+            finally:
+                for name in names:
+                    self.hold(name).unlink(missing_ok=True)
 
     def until(self, holds, building):
         end = time.monotonic() + 60
